@@ -19,6 +19,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path, PurePath
@@ -49,6 +50,7 @@ PACE = 20  # milliseconds between two pieces of a reply
 OK = 200
 BEGUN = datetime.fromtimestamp(START, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()
 KEYS = {"authorization", "x-api-key", "x-goog-api-key"}
+_OF_THE_RUN = ("x-stainless-", "x-goog-api-c", "amz-sdk-")  # headers that tell of the machine, or of the run
 # The example of RFC 6455, section 1.3, in place of random ones.
 HANDSHAKE = {"sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "sec-websocket-accept": "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="}
 
@@ -129,10 +131,10 @@ def settled(name: str, was: http.HTTPFlow, *, path: str, cut: bool) -> http.HTTP
         for message in (request, response):
             if header in message.headers:
                 message.headers[header] = fixed
-    for header in [header for header in request.headers if header.lower().startswith(("x-stainless-", "x-goog-api-c"))]:
+    for header in [header for header in request.headers if header.lower().startswith(_OF_THE_RUN)]:
         del request.headers[header]
     if "user-agent" in request.headers:  # some tell of the machine
-        request.headers["user-agent"] = re.sub(r" (\(|gl-python|Python/).*", "", request.headers["user-agent"])
+        request.headers["user-agent"] = re.sub(r" (\(|gl-python|Python/|md/).*", "", request.headers["user-agent"])
     request.timestamp_start = request.timestamp_end = START
     pieces = 0
     for side in flow.metadata.get(flow_metadata.TIMES, {}).values():
@@ -167,7 +169,8 @@ def hosts(folder: Path) -> Iterator[dict[str, Host]]:
 
 def _recorded(name: str, folder: Path, running: dict[str, Host]) -> tuple[http.HTTPFlow, str, bool]:
     """A flow with an SDK, the path that was asked for, and whether its reply was cut."""
-    recording = MAKERS[name]()
+    made = MAKERS[name]()
+    recording = replace(made, question=f"{made.question} ({PurePath(name).name})")
     if recording.api == "websocket":
         flow = record_socket(folder, recording)
     else:

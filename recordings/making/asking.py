@@ -1,26 +1,31 @@
 """One request by the official SDK of each API, and what a recording says of it.
 
-Every request has the same question and the same tools, so that what differs between two recordings is what they are
-there to show. What an SDK makes of the reply is of no interest here: it reads to the end.
+Every request has the same question, with the recording's name behind it, and the same tools, so that what differs
+between two recordings is what they are there to show. What an SDK makes of the reply is of no interest here: it reads
+to the end.
 """
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
+from unittest.mock import patch
 from urllib.parse import parse_qsl
 
+import boto3
 import openai
 
-from making.shapes import EVENTS, JSON, LINES, QUESTION
+from making.shapes import CHUNKS, EVENTS, JSON, LINES, QUESTION
 from support.agentclient import SDKS, Line
 from support.loopback import post
 
 genai_types: Any = import_module("google.genai.types")
 
 REDACTED = "<redacted>"
+_CLAUDE = "anthropic.made-up-v1:0"
 TAUGHT = """You can use tools. To use one, write it in this form, and nothing after it:
 
 <read_file>
@@ -43,6 +48,8 @@ _PATHS = {
     "openai_responses": "/v1/responses",
     "websocket": "/v1/responses",
     "anthropic": "/v1/messages",
+    "bedrock": "/model/anthropic.made-up-v1%3A0/invoke-with-response-stream",
+    "bedrock_converse": "/model/anthropic.made-up-v1%3A0/converse-stream",
     "gemini": "/v1beta/models/gemini-x:streamGenerateContent?alt=sse",
     "ollama": "/api/chat",
     "ollama_generate": "/api/generate",
@@ -58,6 +65,7 @@ class Recording:
     pieces    the reply, each piece a write of the server's, or a message over WebSocket
     turns     over WebSocket: the replies to further requests
     tools     the tools that are declared; () for none
+    question  what the user asks; no two recordings ask the same, so that `toolcalls serve` can tell them apart
     earlier   what was said before the question: roles and texts
     path      where it is asked, if that is not the API's own path
     kind      the reply's content type, if that is not the API's own
@@ -72,6 +80,7 @@ class Recording:
     turns: Sequence[Sequence[bytes]] = ()
     tools: tuple[str, ...] = ("read_file",)
     system: str = ""
+    question: str = QUESTION
     earlier: Sequence[tuple[str, str]] = ()
     streamed: bool = True
     path: str = ""
@@ -97,13 +106,15 @@ class Recording:
             return self.kind
         if not self.streamed or self.status != 200:
             return JSON
+        if self.api.startswith("bedrock"):
+            return CHUNKS
         return LINES if self.api.startswith("ollama") else EVENTS
 
 
 def ask(url: str, base: str, recording: Recording) -> None:
     """One request, and its reply to the end. `base` is what stands before every path; what the SDK raises is raised."""
     if recording.body is not None:
-        body = json.dumps(recording.body).encode()
+        body = json.dumps(recording.body).replace(QUESTION, recording.question).encode()
         post(url, body, {"authorization": REDACTED}, path=base + recording.asked_at)
         return
     _ASK[recording.api](url + base, recording)
@@ -123,7 +134,7 @@ def _functions(recording: Recording) -> list[dict[str, Any]]:
 def _talk(recording: Recording, *, system: bool = True) -> list[dict[str, Any]]:
     """The conversation as a list of messages."""
     told = [("system", recording.system)] if recording.system and system else []
-    return [{"role": role, "content": text} for role, text in [*told, *recording.earlier, ("user", QUESTION)]]
+    return [{"role": role, "content": text} for role, text in [*told, *recording.earlier, ("user", recording.question)]]
 
 
 @contextmanager
@@ -144,7 +155,7 @@ def _ask_chat(base: str, recording: Recording) -> None:
 
 def _ask_completions(base: str, recording: Recording) -> None:
     with _openai(base, recording.asked_at, "/completions") as sdk:
-        _read(sdk.completions.create(model="made-up", prompt=QUESTION, stream=recording.streamed), recording)
+        _read(sdk.completions.create(model="made-up", prompt=recording.question, stream=recording.streamed), recording)
 
 
 def _response(recording: Recording) -> dict[str, Any]:
@@ -180,6 +191,37 @@ def _ask_anthropic(base: str, recording: Recording) -> None:
         _read(sdk.messages.create(stream=recording.streamed, **request), recording)
 
 
+@contextmanager
+def _boto3(base: str) -> Iterator[Any]:
+    """boto3's client for Bedrock, with a token: a signature would tell the time."""
+    with patch.dict(os.environ, {"AWS_BEARER_TOKEN_BEDROCK": "made-up", "AWS_EC2_METADATA_DISABLED": "true"}):
+        yield boto3.session.Session(region_name="us-east-1").client("bedrock-runtime", endpoint_url=base)
+
+
+def _ask_bedrock(base: str, recording: Recording) -> None:
+    made = [{"name": name, "description": _TOOLS[name][0], "input_schema": _schema(name)} for name in recording.tools]
+    request: dict[str, Any] = {"anthropic_version": "bedrock-2023-05-31", "max_tokens": 1000}
+    request |= {"messages": _talk(recording, system=False)}
+    request |= {"system": recording.system} if recording.system else {}
+    request |= {"tools": made} if made else {}
+    with _boto3(base) as sdk:
+        reply = sdk.invoke_model_with_response_stream(modelId=_CLAUDE, body=json.dumps(request))
+        _read(reply["body"], recording)
+
+
+def _ask_converse(base: str, recording: Recording) -> None:
+    made = [
+        {"toolSpec": {"name": name, "description": _TOOLS[name][0], "inputSchema": {"json": _schema(name)}}}
+        for name in recording.tools
+    ]
+    talk = [{**one, "content": [{"text": one["content"]}]} for one in _talk(recording, system=False)]
+    request: dict[str, Any] = {"messages": talk, "inferenceConfig": {"maxTokens": 1000}}
+    request |= {"system": [{"text": recording.system}]} if recording.system else {}
+    request |= {"toolConfig": {"tools": made}} if made else {}
+    with _boto3(base) as sdk:
+        _read(sdk.converse_stream(modelId=_CLAUDE, **request)["stream"], recording)
+
+
 def _ask_gemini(base: str, recording: Recording) -> None:
     declared = [
         {"name": name, "description": _TOOLS[name][0], "parameters_json_schema": _schema(name)}
@@ -207,7 +249,9 @@ def _ask_ollama(base: str, recording: Recording) -> None:
 
 def _ask_generate(base: str, recording: Recording) -> None:
     with SDKS["ollama"].client(Line(base)) as sdk:
-        _read(sdk.generate("made-up", QUESTION, system=recording.system, stream=recording.streamed), recording)
+        _read(
+            sdk.generate("made-up", recording.question, system=recording.system, stream=recording.streamed), recording
+        )
 
 
 def _read(got: Any, recording: Recording) -> None:
@@ -223,6 +267,8 @@ _ASK: dict[str, Callable[[str, Recording], None]] = {
     "openai_responses": _ask_responses,
     "websocket": _ask_websocket,
     "anthropic": _ask_anthropic,
+    "bedrock": _ask_bedrock,
+    "bedrock_converse": _ask_converse,
     "gemini": _ask_gemini,
     "ollama": _ask_ollama,
     "ollama_generate": _ask_generate,

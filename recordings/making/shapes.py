@@ -9,12 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from support import converseclient, invokeclient
+
 START = 1_760_000_000
 QUESTION = "Why does greet() print nothing? It is in src/app.py."
 INVOKE = '<invoke name="read_file">\n<parameter name="path">src/app.py</parameter>\n</invoke>'
 SAID = "I'll look at the file.\n\n"
 
 LINES = "application/x-ndjson"
+CHUNKS = "application/vnd.amazon.eventstream"
 EVENTS = "text/event-stream"
 JSON = "application/json"
 
@@ -60,15 +63,24 @@ def reply(api: str, text: str, calls: Sequence[Native] = (), *, streamed: bool =
             return named(events) if streamed else [compact(events[-1]["response"])]
         case "websocket":
             return [compact(event) for event in response_events(text, calls)]
-        case "anthropic":
-            blocks = [texts(text)] if text else []
-            return messages([*blocks, *map(tool_use, calls)], "tool_use" if calls else "end_turn")
+        case "anthropic" | "bedrock" | "bedrock_converse":
+            size = 9 if api == "anthropic" else 40  # what stands around a piece is long there
+            blocks = [*([texts(text, size)] if text else []), *map(tool_use, calls)]
+            return _of_blocks(api, message_events(blocks, "tool_use" if calls else "end_turn"))
         case "gemini":
             made = gemini_replies(text, calls)
             return [data(one, b"\r\n\r\n") for one in made] if streamed else [compact(gemini_whole(text, calls))]
         case "ollama":
             return lines([{"content": piece} for piece in cut_up(text)] + [ollama_call(call) for call in calls])
     raise ValueError(api)
+
+
+def _of_blocks(api: str, events: Sequence[Payload]) -> list[bytes]:
+    """The events of Messages, as Anthropic sends them, or Bedrock in one of two ways, without pings."""
+    if api == "anthropic":
+        return named(events)
+    made = [event for event in events if event["type"] != "ping"]
+    return [(invokeclient if api == "bedrock" else converseclient).written([event]) for event in made]
 
 
 # --- Chat Completions -------------------------------------------------------------------------------------------------
@@ -150,9 +162,9 @@ def message_events(blocks: Iterable[Block], stop: str) -> list[dict[str, Any]]:
     return [*events, {"type": "message_delta", **told}, {"type": "message_stop"}]
 
 
-def texts(text: str) -> Block:
+def texts(text: str, size: int = 9) -> Block:
     """A block of text."""
-    return {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in cut_up(text)]
+    return {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in cut_up(text, size)]
 
 
 def tool_use(call: Native) -> Block:
