@@ -13,7 +13,7 @@ SEED ?=
 PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-long test-versions quick lint dialect tables steps reliability soak fuzz mutate bench npm clean setup
+.PHONY: help demo docs test test-all test-long test-versions quick lint dialect tables steps reliability soak fuzz mutate bench npm clean setup
 
 help: ## say what the targets do
 	@sed -n 's/^\([a-z-]*\): [^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r target does; do \
@@ -49,6 +49,11 @@ lint: setup ## check style, layers and types
 	@$(BIN)/python -m pytest -q tests/test_layers.py
 	@echo "mypy"
 	@$(BIN)/mypy
+	@echo "docs (a site without a broken link)"
+	@$(BIN)/python scripts/build_site.py --quiet
+
+docs: setup ## build the documentation as a site: build/site/html/index.html
+	@$(BIN)/python scripts/build_site.py
 
 dialect: setup ## make a dialect NAME and its cases from the reply in the file FROM (and the request's tools in TOOLS)
 	@test -n '$(NAME)' -a -n '$(FROM)' || { echo 'make dialect NAME=my_dialect FROM=reply.txt [TOOLS=tools.json]' >&2; exit 2; }
@@ -57,8 +62,8 @@ dialect: setup ## make a dialect NAME and its cases from the reply in the file F
 tables: setup ## write the tables of the pages that come from the code
 	@PYTHONPATH=addon $(BIN)/python scripts/tables.py
 
-bench: setup ## measure what the addon costs
-	@$(BIN)/python bench/run.py $(ARGS)
+bench: setup ## measure what the addon costs: all of it, or ONLY=readers,events
+	@ONLY='$(ONLY)' $(BIN)/python bench/run.py $(ARGS)
 
 npm: ## install the SDKs and axe-core from npm, without which tests are skipped (needs Node 20 or newer)
 	@cd tests/npm && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
@@ -77,7 +82,7 @@ fuzz: setup ## invent inputs for FUZZ_SECONDS (120), led by the code that they r
 
 steps: setup ## write the tables of what leaves step by step (tests/*/*.txt), for review in a diff
 	@cd tests && for test in reading/test_ledger:reading/ledger writing/test_roundtrip_steps:writing/roundtrip \
-		processors/test_screening_steps:processors/screening; do \
+		processors/test_screening_steps:processors/screening processors/test_careless_steps:processors/careless; do \
 		PYTHONPATH=../addon:. $(abspath $(BIN))/python $${test%:*}.py >$${test#*:}.txt || exit 1; done
 
 mutate: setup ## change the code of decisions and see whether tests notice: MUTANTS=200, or all; SEED= for the same ones

@@ -9,7 +9,8 @@ Left out by rule, since no test should notice them:
 * what decides nothing when it runs: annotations, `type` statements, `Literal`, imports, assertions (`strict` of `zip`
   is one), decorators, `__slots__`, and the types that `isinstance` is asked about
 * text for people: docstrings, f-strings, every string that is not a single word
-* a number of ten or more made one greater or smaller: it is a size
+* a number of ten or more made one greater or smaller, and one that is shifted or multiplied with a constant's name (a
+  power of two, so many times a limit): it is a size
 * -1 made -2, but for an index: it is the place of what was not found, and every number below zero says so
 * what is no Python
 """
@@ -198,7 +199,12 @@ def mutant(source: str, site: Site) -> Mutant | None:
 
 
 def _is_size(node: Node) -> bool:
-    return node.type == "number" and abs(ast.literal_eval(node.value)) >= _SIZE
+    if node.type != "number":
+        return False
+    if abs(ast.literal_eval(node.value)) >= _SIZE or node.parent.type == "shift_expr":
+        return True
+    factors = node.parent.children if node.parent.type == "term" else []
+    return any(one.type == "name" and one.value.isupper() for one in factors)
 
 
 def _is_no_place(node: Node) -> bool:

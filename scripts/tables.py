@@ -31,6 +31,7 @@ from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.insight.vocabulary.reasons import REASONS, failing
 from toolcalls.insight.vocabulary.repairs import REPAIRS
 from toolcalls.insight.vocabulary.statuses import REPLY_STATUSES, STATUSES
+from toolcalls.mitm.metrics.names import METRICS
 from toolcalls.shapes import Form
 
 REPO = Path(__file__).parents[1]
@@ -115,6 +116,13 @@ def _repairs() -> Iterator[str]:
     return markdown(("repair", "means"), ((f"`{code}`", one.in_docs or one.sentence) for code, one in REPAIRS.items()))
 
 
+def _metrics() -> Iterator[str]:
+    return markdown(
+        ("metric", "is a", "labels", "counts"),
+        ((f"`{one.exposed}`", one.kind, ", ".join(f"`{label}`" for label in one.labels), one.says) for one in METRICS),
+    )
+
+
 # What the dialects of a form have in common.
 _LOOKS_LIKE: dict[Form, str] = {
     "function tags": "`<tool_call><function=…><parameter=…>`",
@@ -183,7 +191,7 @@ def _label(address: str) -> str:
 
 
 TABLES = (
-    Table("README.md", "dialects by form", _dialects_by_form),
+    Table("docs/dialects.md", "dialects by form", _dialects_by_form),
     Table("docs/dialects.md", "every dialect", _every_dialect),
     Table("docs/flow-view.md", "log fields", _log_fields),
     Table("docs/flow-view.md", "conditions", _conditions),
@@ -193,6 +201,7 @@ TABLES = (
     Table("docs/flow-view.md", "repairs", _repairs),
     Table("docs/exports.md", "fields", _fields),
     Table("docs/exports.md", "outcomes", _outcomes),
+    Table("docs/metrics.md", "metrics", _metrics),
     Table("recordings/README.md", "recordings", _recordings),
 )
 

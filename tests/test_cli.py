@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from support import anthropicclient, converseclient, invokeclient
 from support.commandline import ENVIRONMENT, results, toolcalls
 from support.loopback import LIMIT
 from support.sampling import examples
@@ -306,6 +307,21 @@ def test_a_whole_reply_is_known_by_its_first_bytes_or_its_type() -> None:
     assert rewritten(body=body, content_type="text/event-stream")["body"] == body
 
 
+@pytest.mark.parametrize("wire", ["bedrock", "bedrock_converse"])
+def test_bedrocks_streams_are_known_by_their_first_bytes(wire: str) -> None:
+    client = invokeclient if wire == "bedrock" else converseclient
+    body = client.written(anthropicclient.stream([anthropicclient.text("Look.\n\n", CALL[:30], CALL[30:])]))
+    encoded = base64.b64encode(body).decode()
+    for more in ({}, {"chunk": 5}, {"content_type": "application/vnd.amazon.eventstream"}):
+        found = rewritten(wire=wire, body_base64=encoded, **more)
+        reply = client.received(base64.b64decode(found["body_base64"]))
+        assert (reply.text, [call["name"] for call in reply.calls]) == ("Look.\n\n", ["read_file"])
+        assert [verdict["status"] for verdict in found["verdicts"]] == ["lifted"]
+    whole = anthropicclient.whole(anthropicclient.stream([anthropicclient.text(CALL)]))
+    whole = whole if wire == "bedrock" else converseclient.whole(whole)
+    assert "read_file" in rewritten(wire=wire, body=whole.decode())["body"]
+
+
 def test_the_sides_can_be_dialects() -> None:
     native = rewritten(body=stream(CALL))["body"]
     lowered = rewritten(body=native, client="tagged", upstream="native")
@@ -383,7 +399,7 @@ def test_check_config(tmp_path: Path) -> None:
     [
         pytest.param(["parse", "--tools", "{}"], r"TOOLS: tools: expected a list of tools", id="tools"),
         pytest.param(["parse", "--tools", "[\n\n{]"], r"TOOLS:3: this is not JSON: ", id="tools-line"),
-        pytest.param(["parse", "--dialect", "nope"], 'dialect: unknown "nope"; did you mean invoke? ', id="dialect"),
+        pytest.param(["parse", "--dialect", "nope"], 'dialect: unknown "nope"; did you mean "invoke"?', id="dialect"),
         pytest.param(
             ["parse", "no\nfile"], "no\\x0afile: the file cannot be read: No such file or directory", id="file"
         ),
@@ -475,10 +491,10 @@ def test_a_line_a_result(lines: list[bytes], tmp_path: Path, capfdbinary: pytest
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (["prase"], "toolcalls: COMMAND: unknown 'prase'; did you mean parse?"),
-        (["parse", "--dialct", "x"], "toolcalls parse: unknown --dialct; did you mean --dialect?"),
+        (["prase"], "toolcalls: COMMAND: unknown 'prase'; did you mean \"parse\"?"),
+        (["parse", "--dialct", "x"], 'toolcalls parse: unknown --dialct; did you mean "--dialect"?'),
         (["parse", "--finish", "x"], "toolcalls parse: --finish: unknown 'x'; known are stop, length"),
-        (["parse", "--dialect", "hermess"], 'toolcalls parse: dialect: unknown "hermess"; did you mean hermes? '),
+        (["parse", "--dialect", "hermess"], 'toolcalls parse: dialect: unknown "hermess"; did you mean "hermes"?'),
         (["parse", "--dialect", "qqqqqqq"], 'toolcalls parse: dialect: unknown "qqqqqqq"; known are auto and what '),
         (["parse", "--policy", "strickt"], 'toolcalls parse: policy: unknown "strickt"; known are standard, '),
     ],

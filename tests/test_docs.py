@@ -118,10 +118,10 @@ def test_configurations_are_good(page: Path, tmp_path: Path, capsys: pytest.Capt
             assert cli.main(["check-config", str(path)]) == 0, capsys.readouterr().err
 
 
-def test_the_dialect_of_the_readme_reads_and_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    (source,) = blocks((REPO / "README.md").read_text(encoding="utf-8"), "python")
+def test_the_dialect_of_the_page_reads_and_writes(monkeypatch: pytest.MonkeyPatch) -> None:
+    (source,) = blocks((REPO / "CONTRIBUTING.md").read_text(encoding="utf-8"), "python")
     names: dict[str, object] = {}
-    exec(compile(source, "README.md", "exec"), names)
+    exec(compile(source, "CONTRIBUTING.md", "exec"), names)
     dialect = names["DIALECT"]
     monkeypatch.setattr(dialects, "all_dialects", lambda: {"example": dialect})
     written = dialect.write([Call("look", '{"path":"a b"}')], Toolbox(()))

@@ -68,7 +68,7 @@ FILES = {
         brokenjson channels containers notation spaced_closers trees words wrapped
         | arguments surplus
         | jsonvalue
-        | callmembers completejson elements entities header keyedvalue namedjson nested pystring raw
+        | callmembers completejson elements entities header keyedvalue namedelements namedjson nested pystring raw
         undeclared
         | callobject callreader emptyelement keyed openjson pyliteral tags
         | callarray content jsonbody jsonelement jsontags opening_tags pythonic closing_tags
@@ -94,29 +94,30 @@ FILES = {
     """,
     "replies": """
         answered_errors body_encoding calls reading_ahead unread_calls | mended_frames stages | lane reply_mending
-        | plan waiting | waiting_parts | exchange
+        | plan waiting | argument_pieces waiting_parts | exchange
     """,
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
         exchange_record request_body secret_patterns secret_starts vocabulary | damage descriptions redaction | report
         | conversation own_secrets replies | agents body_redaction conformance formatting prices request_diff
         | text_diff opening passages | turn
-        | attention exports model_totals | exchange_rows scorecard | plots sessions turn_sides
+        | attention exports model_totals | exchange_rows scorecard waterfall | plots sessions turn_sides
         | packing session_page totals | page
     """,
     "commands": """
-        parse_display streams | check_config completion dialect_cases dialects jobs line_program | options parity
+        parse_display streams | check_config completion dialect_cases dialects jobs line_program server_urls
+        | options parity progress_bar
         | cases parse rewrite write
     """,
     "playback": "recording | matching pacing | errors | faults | app | server",
     "launch": "addon_path agents authorities proxy | routing | run trial | doctor",
     "demo": "observations | client display model_server proxy",
     "mitm": """
-        append_file config_file content_codings exposed_listeners console_status loading log_lines progress
-        recorded_verdicts reply_forms requirements run_totals start unknown_apis |
-        banner exchange_plan journal response_tap | flow_metadata | background error_replies websocket
-        | flow_redaction hook_work judging live views | flow_records tables recording | offline | page | commands
-        | options | reporting | websocket_hooks | exchanges | hooks | addon
+        append_file config_file content_codings exposed_listeners console_status loading log_line progress
+        recorded_verdicts reply_forms request_signing requirements run_totals start unknown_apis |
+        banner exchange_plan journal response_tap | flow_metadata metrics | background error_replies websocket
+        | flow_redaction hook_work judging live mitmweb | views | flow_records tables recording | offline | page
+        | commands | options | reporting | websocket_hooks | exchanges | hooks | addon
     """,
 }
 

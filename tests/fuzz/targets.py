@@ -156,7 +156,7 @@ def exchange(data: bytes) -> None:
     ends = bool(number & 64)
     wires = list(all_wires().values())
     wire = wires[number % len(wires)]
-    form = "ndjson" if wire.name.startswith("ollama") else "sse"
+    form = "ndjson" if wire.name.startswith("ollama") else getattr(wire, "stream_form", "sse")
     if number & 128:  # else most inputs are no stream at all
         text = text_of(body)
         wire, form = all_wires()["openai_chat"], "sse"

@@ -73,6 +73,14 @@ def test_what_has_no_base_url_goes_by_a_forward_proxy() -> None:
     assert made.environment["NO_PROXY"] == made.environment["no_proxy"] == ""
 
 
+def test_a_base_url_keeps_its_password_and_its_query() -> None:
+    made = routed(["qwen"], {"OPENAI_BASE_URL": "http://me:pw@h:1/v1?api-version=2"})
+    (mode,) = made.modes
+    port = mode.rpartition(":")[2]
+    assert mode == f"reverse:http://h:1@127.0.0.1:{port}"
+    assert made.environment["OPENAI_BASE_URL"] == f"http://me:pw@127.0.0.1:{port}/v1?api-version=2"
+
+
 def test_a_proxy_of_the_user_stands_behind() -> None:
     (mode,) = routed(["claude"], {"HTTPS_PROXY": "http://corp:3128"}).modes
     assert mode.startswith("upstream:http://corp:3128@127.0.0.1:")

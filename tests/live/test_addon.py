@@ -178,5 +178,5 @@ def test_filters_find_it(two_flows: tuple[Dump, Path, str], expression: str) -> 
 
 def test_the_view_in_mitmdump(two_flows: tuple[Dump, Path, str]) -> None:
     dump, _, _ = two_flows
-    assert "CLIENT GOT  finish: tool_calls" in dump.output
-    assert "    LIFTED  Bash" in dump.lines
+    assert "CLIENT GOT, finish tool_calls" in dump.output
+    assert "    LIFTED  Bash:" in dump.lines

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import pytest
 from mitmproxy import http
 
+from support.addons import summary_in
 from support.fiveroutes import BLOCK, INVOKE, MEANT, TAGGED, TEXT
 from support.fiveroutes import CONFIG as FIVE_ROUTES
 from support.loopback import EVENTS, Dump, Growing, Host, Reply, assert_no_fault, mitmdump
@@ -274,4 +275,4 @@ def test_the_flow_says_what_became_of_all_turns(line: Line) -> None:
     flows = line.recording.wait_for(lambda flows: any(flow.request.path == path for flow in flows))
     (flow,) = [flow for flow in flows if flow.request.path == path]
     assert verdicts(flow) == [("lifted", None), ("declined", "fenced")]
-    assert flow.comment == "lifted read_file (invoke) · 1 declined: fenced"
+    assert summary_in(flow) == "lifted read_file (invoke) · 1 declined: fenced"

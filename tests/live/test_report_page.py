@@ -98,7 +98,9 @@ def test_leaks_say_who_since_when_and_where_last() -> None:
     assert [block.key for block in live] == [
         *("totals", "attention", "sessions", "exchanges", "card", "damage", "tokens")
     ]  # fmt: skip
-    found = re.search(r'href="/toolcalls/session\?id=~[0-9a-f]+#s-t1".*?href="/#/flows/([^/]*)/response"', live[1].html)
+    found = re.search(
+        r'href="/toolcalls/session\?id=~[0-9a-f]+&amp;page=1#s-t1".*?href="/#/flows/([^/]*)/response"', live[1].html
+    )
     assert found
     assert found[1] == flows[1].id, "its flow is one click away, too"
 
@@ -318,10 +320,10 @@ def test_the_list_and_a_session_by_keyboard_alone(page: "Page", report: Path) ->
     assert page.evaluate("document.activeElement.textContent") == "← all sessions"
     for _ in range(10):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.tagName") == "SUMMARY":
+        if page.evaluate("document.activeElement.matches('.turns summary')"):
             break
     page.keyboard.press("Enter")
-    assert session.locator("details").first.evaluate("one => one.open")
+    assert session.locator(".turns details").first.evaluate("one => one.open")
     page.go_back()
     assert page.locator(".overview").is_visible()
     assert [url for url in asked_for if not url.startswith("file:")] == []

@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -95,6 +96,39 @@ def test_an_agent_behind_a_forward_proxy_trusts_it(home: Path) -> None:
     assert done.stdout.startswith("calls: []\n"), done.stderr
     assert "toolcalls run: 1 reply; calls: 1 declined\n" in done.stderr
     assert "toolcalls run: 1 declined: fenced: it stands in a fenced code block; it is taken if " in done.stderr
+
+
+GO = """package main
+
+import ("fmt"; "io"; "net/http"; "os"; "strings")
+
+func main() {
+	reply, err := http.Post(os.Args[1], "application/json", strings.NewReader(os.Args[2]))
+	if err != nil { fmt.Println("error:", err); os.Exit(1) }
+	body, _ := io.ReadAll(reply.Body)
+	fmt.Println(strings.Contains(string(body), "tool_calls"), strings.Contains(string(body), "<invoke"))
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="there is no go")
+def test_a_go_program_behind_a_forward_proxy_trusts_it(home: Path, tmp_path: Path) -> None:
+    """Its call is lifted, and no base URL was set: Go's library reads `HTTPS_PROXY` and `SSL_CERT_FILE`."""
+    (tmp_path / "main.go").write_text(GO, encoding="utf-8")
+    building = os.environ | {"GO111MODULE": "off", "GOCACHE": str(tmp_path / "cache"), "GOFLAGS": ""}
+    client = tmp_path / "client"
+    subprocess.run(["go", "build", "-o", client, "main.go"], cwd=tmp_path, env=building, check=True, timeout=LIMIT * 5)
+    with upstream(Reply(streamed(TEXT, 400))) as server:
+        (home / ".mitmproxy").mkdir(exist_ok=True)
+        settings = home / ".mitmproxy" / "config.yaml"
+        mapped = f"connection_strategy: lazy\nupstream_cert: false\nmap_remote: ['@https://models.test@{server.url}']\n"
+        settings.write_text(mapped, encoding="utf-8")
+        try:
+            done = run(home, "--", str(client), "https://models.test/v1/chat/completions", asked().decode())
+        finally:
+            settings.unlink()
+    assert done.stdout == "true false\n", done.stderr
+    assert "toolcalls run: 1 reply; calls: 1 lifted\n" in done.stderr
 
 
 def test_what_never_asks(home: Path) -> None:

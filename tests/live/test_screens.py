@@ -118,11 +118,11 @@ def test_mitmweb(seen: Seen) -> None:
         name: row(page, f"/{name}").locator(".col-comment").text_content()
         for name in (f"lifted{PATH}", f"fenced{PATH}", f"hostile{PATH}", "other")
     }
-    assert comments[f"lifted{PATH}"] == "lifted Bash (invoke)"
-    assert comments[f"fenced{PATH}"] == "1 declined: fenced"
+    assert comments[f"lifted{PATH}"] == "lifted Bash (invoke), m"
+    assert comments[f"fenced{PATH}"] == "1 declined: fenced, m"
     assert comments["other"] == ""
     listed = str(comments[f"hostile{PATH}"])
-    assert listed.startswith(r"lifted Bash (invoke) · 1 declined: undeclared")
+    assert listed.startswith(r"lifted Bash (invoke), m · 1 declined: undeclared")
     assert not any(hidden in listed for hidden in HIDDEN)
 
     shown = open_response(page, f"/lifted{PATH}")
@@ -131,7 +131,7 @@ def test_mitmweb(seen: Seen) -> None:
         shown.get_by_text(line).wait_for()
 
     shown = open_response(page, f"/fenced{PATH}")
-    shown.get_by_text("rule fenced: it stands in a fenced code block").wait_for()
+    shown.get_by_text("rule: 'fenced: it stands in a fenced code block'").wait_for()
 
     shown = open_response(page, f"/hostile{PATH}")
     shown.get_by_text(r"│ \x1b[31mred \x9b2J \u202edlrow <script>window.ran = ").first.wait_for()
@@ -157,8 +157,8 @@ def test_mitmweb_while_a_reply_streams(seen: Seen) -> None:
     shown.get_by_text("the reply is still coming: … lifting Bash (invoke)").wait_for()
     go.set()
     client.join(LIMIT)
-    comment.get_by_text("lifted Bash (invoke)", exact=True).wait_for()
-    shown.get_by_text("LIFTED  Bash", exact=True).wait_for()
+    comment.get_by_text("lifted Bash (invoke), m", exact=True).wait_for()
+    shown.get_by_text("LIFTED  Bash:", exact=True).wait_for()
 
     for view, line in {
         "upstream body": "did not leave as they came",
@@ -174,6 +174,30 @@ def test_mitmweb_while_a_reply_streams(seen: Seen) -> None:
     page.get_by_text("1 USER  14 characters").wait_for()
 
 
+def test_why_in_mitmweb_answers_for_the_flow_that_is_open(seen: Seen) -> None:
+    """And the view leads to the flow's turn on the page."""
+    for name, text in {"a-call": LIFTED, "quoted": FENCED}.items():
+        seen.server.replies = [Reply(streamed(text))]
+        post(seen.web.url, asked(), path=f"/{name}{PATH}")
+    page = seen.page()
+    page.locator("a", has_text="Options").first.click()
+    page.locator("label", has_text="Display Command Bar").click()
+    line = page.get_by_placeholder("Enter command")
+    for name, said in {"quoted": "it is not quoted: no, fenced", "a-call": "all conditions are met"}.items():
+        shown = open_response(page, f"/{name}{PATH}")
+        shown.get_by_text("SUMMARY: ").wait_for()
+        line.fill("toolcalls.why @focus")
+        line.press("Enter")
+        answer = page.locator("body").get_by_text(said).last
+        answer.wait_for()
+        assert f"POST /{name}{PATH} at " in answer.inner_text()
+    address = shown.get_by_text("/toolcalls/turn?id=").inner_text().split()[-1]
+    page.goto(address)
+    page.wait_for_url("**/toolcalls/session?id=**#s-t*")
+    turn = page.locator(f"#{page.url.rpartition('#')[2]}")
+    turn.get_by_text(f"/a-call{PATH}").first.wait_for()
+
+
 def test_console(folder: Path) -> None:
     if missing := missing_for_console():
         pytest.skip(missing)
@@ -184,7 +208,7 @@ def test_console(folder: Path) -> None:
         shown.wait_for("/again")
         shown.press("Down")
         shown.press("Up")
-        screen = shown.wait_for("lifted Bash (invoke) · 1 declined: undeclared")
+        screen = shown.wait_for("lifted Bash (invoke), m · 1 declined: undeclared")
         assert not any(hidden in screen for hidden in HIDDEN)
         shown.press("Enter")
         shown.wait_for("Flow Details")

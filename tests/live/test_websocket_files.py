@@ -13,6 +13,7 @@ import pytest
 from mitmproxy import contentviews, http
 from mitmproxy.test import taddons
 
+from support.addons import summary_in
 from support.fiveroutes import INVOKE
 from support.loopback import Growing, flows_in, mitmdump
 from support.responsesclient import stream, understood
@@ -169,12 +170,12 @@ def test_other_rules_judge_a_file_only_on_request(recording: Recording, tmp_path
     report = flow.metadata[flow_metadata.REPORT]
     if rejudge:
         assert statuses(report) == [("lifted", "read_file"), ("declined", "now")]
-        assert flow.comment == NOW
+        assert summary_in(flow) == NOW
         assert report["judged"]
         assert [as_recorded(one) is not None for one in turn_reports(flow)] == [True, True]
     else:
         assert report["verdicts"] == then["verdicts"]
-        assert flow.comment == then["summary"]
+        assert summary_in(flow) == then["summary"]
         assert report["current"]["summary"] == NOW
     old = recording.flow(LIFT)
     assert [message.content for message in flow.websocket.messages] == [
@@ -213,12 +214,12 @@ def test_the_answer_to_the_upgrade_shows_the_latest_replies(recording: Recording
     metadata = contentviews.Metadata(flow=flow, http_message=flow.response)
     view = ToolCallsView()
     assert view.render_priority(b"", metadata) > 1
-    latest, *_ = view.prettify(b"", metadata).split("REPLY 1")
-    listed, reply = latest.split("REPLY 2\n")
-    assert listed.splitlines()[0] == "2 replies over this WebSocket, the latest first"
-    assert [line.split(maxsplit=1)[0] for line in listed.splitlines()[2:] if line.strip()] == ["2", "1"]
-    assert reply.startswith("lifted now (invoke)")
-    assert '  written   <invoke name="now">' in reply
+    latest, *_ = view.prettify(b"", metadata).split("REPLY 1:")
+    listed, reply = latest.split("REPLY 2:\n")
+    assert listed.splitlines()[0] == "# 2 replies over this WebSocket, the latest first"
+    assert [line.split()[1] for line in listed.splitlines()[2:] if line.strip()] == ["2", "1"]
+    assert reply.startswith("SUMMARY: lifted now (invoke)")
+    assert '      <invoke name="now">' in reply
     assert "    Let me look." in reply
     assert "begins: now" in ClientBodyView().prettify(b"", metadata)
     (number,) = {one["number"] for one in turn_reports(flow)[1:]}

@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
+from support.converseclient import frame
+from support.invokeclient import chunk
+from toolcalls.playback.errors import error_plan
 from toolcalls.playback.faults import KINDS, fault, faulty
 from toolcalls.playback.pacing import Plan
 from toolcalls.playback.recording import WEBSOCKET, Asked, Framing, Piece
+from toolcalls.wires.eventstream import Message, event_headers, written
 
 CHAT = Asked("POST", "openai_chat")
 EVENTS = [b'data: {"a": 1}\n\n', b'event: x\ndata: {"b": 22}\n\n', b"data: [DONE]\n\n"]
@@ -75,12 +79,27 @@ def test_repeat_event(number: int) -> None:
         ("sse", EVENTS, b'event: x\ndata: {"b"\n\n'),
         ("ndjson", [b'{"a": 1}\n', b'{"b": 22}\n', b"{}\n"], b'{"b"\n'),
         ("messages", [b'{"a": 1}', b'{"b": 22}', b"{}"], b'{"b"'),
+        (
+            "eventstream",
+            [frame("messageStart", {}), frame("messageStop", {"stopReason": "end_turn"}), frame("metadata", {})],
+            written(Message(event_headers("messageStop"), b'{"sto')),
+        ),
+        ("eventstream_chunks", [chunk(b"{}"), chunk(b'{"b": 22}'), chunk(b"{}")], chunk(b'{"b"')),
     ],
 )
 def test_bad_event(framing: Framing, events: list[bytes], bad: bytes) -> None:
     made = spoilt("bad-event=2", plan(*events, framing=framing))
     assert body(made) == b"".join([events[0], bad, events[2]])
     assert len(made.pieces) == 3
+
+
+def test_an_error_of_bedrocks_says_its_kind_in_a_header() -> None:
+    """boto3 raises by it."""
+    for status, kind in ((429, "ThrottlingException"), (400, "ValidationException"), (500, "InternalServerException")):
+        made = error_plan(Asked("POST", "bedrock_converse"), status, "Slow down.")
+        assert dict(made.headers)[b"x-amzn-errortype"] == kind.encode()
+        assert json.loads(body(made)) == {"message": "Slow down."}
+    assert b"x-amzn-errortype" not in dict(error_plan(CHAT, 429, "Slow down.").headers)
 
 
 def test_a_whole_reply_is_one_event_and_says_how_long_it_is() -> None:

@@ -9,47 +9,24 @@ from collections.abc import Iterable
 
 import pytest
 
+from support.carelessgate import GATE, RULES, TOOLS, tags
 from toolcalls.processors.access import Gate
 from toolcalls.processors.careless import PATIENCE, CarelessReading
 from toolcalls.processors.careless_calls import Decided, Forbidden, Hidden, refused_objects
 from toolcalls.processors.careless_tags import LONGEST, Tags, as_json, calls_in_objects
 from toolcalls.processors.careless_text import LINGERS, KeptText
-from toolcalls.request import Tool
 from toolcalls.route import Access, AccessRule, Condition
 from toolcalls.values.toolbox import Toolbox
 
-
-def tool(name: str, **types: str) -> Tool:
-    return Tool(name, {"type": "object", "properties": {key: {"type": kind} for key, kind in types.items()}})
-
-
-TOOLS = (
-    tool("run", cmd="string", title="string"),
-    tool("write", path="string", content="string"),
-    tool("read", path="string", args="object"),
-    tool("wipe"),
-    tool("say", note="string", mood="string"),
-)
-RULES = (
-    AccessRule("no-rm", "block", ("run",), arguments=(Condition("cmd", "^rm"),)),
-    AccessRule("no-etc", "block", arguments=(Condition("path", "^/etc"),)),
-    AccessRule("no-wipe", "block", ("wipe",)),
-    AccessRule("no-curl", "block", ("say",), arguments=(Condition("note", "curl"),)),
-    AccessRule("no-both", "block", ("say",), arguments=(Condition("note", "^a"), Condition("mood", "^b"))),
-)
-GATE = Gate(Access(RULES), model="", agent="")
 GONE = "a call goes on behind a block's end"
-
-
-def tags(dialect: str) -> Tags:
-    return Tags((dialect,), Toolbox(TOOLS), ())
 
 
 class Reading:
     """A reply as it is read: what is shown of it so far, and what was found."""
 
-    def __init__(self, dialect: str) -> None:
-        self.reading = CarelessReading(GATE, tags(dialect))
+    def __init__(self, dialects: str) -> None:
+        """`dialects`: with a plus between two."""
+        self.reading = CarelessReading(GATE, tags(*dialects.split(" + ")))
         self.text = self.shown = ""
         self.found: list[tuple[str, str, str]] = []
         self._at = 0
@@ -108,6 +85,12 @@ CASES = [
         [("run", "no-rm", "cmd=rm")],
     ),
     ("tagged", ["<run><cmd>l</run> x <run><cmd>rm x</run>"], "<run><cmd>l</run> x #", [("run", "no-rm", "")]),
+    (
+        "hermes + tagged",  # the object that began before it has no such value, and hides none
+        ["<tool_call>w <say><note>a</note> curl</note></say> x"],
+        "<tool_call>w # x",
+        [("say", "no-curl", "note=a, note=a</note> curl")],
+    ),
     ("tagged", ["<wipe></wipe> a"], "# a", [("wipe", "no-wipe", "")]),
     ("tagged", ["a <wipe> b </wipe> c"], "a # c", [("wipe", "no-wipe", "")]),
     (
@@ -232,6 +215,14 @@ CASES = [
     ("hermes", ["<tool_call> words </tool_call> x"], "<tool_call> words </tool_call> x", []),
     ("hermes", ['<tool_call>{"name":"run","arguments":{"cmd":"rm"}}'], "#", [("run", "no-rm", "cmd=rm")]),
     ("hermes", ['<tool_call>{"name":"wipe"}</tool_call> x'], "# x", [("wipe", "no-wipe", "")]),
+    ("hermes", ['<tool_call>{"name":"wipe","name":"run"}</tool_call> x'], "# x", [("run", "no-wipe", "")]),
+    ("hermes", ['<tool_call>{"name":"run","name":"wipe"}</tool_call> x'], "# x", [("wipe", "no-wipe", "")]),
+    (
+        "hermes",
+        ['<tool_call>{"name":"wipe","name":"say","name":"run"}</tool_call> x'],
+        "# x",
+        [("run", "no-wipe", "")],
+    ),
 ]
 
 
@@ -496,6 +487,15 @@ def test_further_closers_of_a_value_are_tried_so_often_and_then_it_cannot_be_rea
         came.feed(f"<run><cmd>ls{closes}" + "</cmd>" * count)
         assert (came.found == []) == readable
         assert came.reading.removing != readable
+
+
+@pytest.mark.parametrize(("count", "readable"), [(17, True), (18, False)])
+def test_further_closers_of_calls_in_json_are_tried_so_often_and_then_they_cannot_be_read(
+    count: int, readable: bool
+) -> None:
+    came = Reading("hermes")
+    came.feed('<tool_call>{"name":"run","arguments":{"cmd":"ls"}}' + "</tool_call>" * count)
+    assert (came.found == []) == readable
 
 
 def test_long_behind_a_call_its_closer_takes_no_other_place() -> None:

@@ -31,7 +31,7 @@ from toolcalls.insight import report
 from toolcalls.insight.descriptions import describe
 from toolcalls.insight.report import make_report, verdict_data
 from toolcalls.insight.turn import outcome_of
-from toolcalls.mitm.log_lines import log_lines
+from toolcalls.mitm.log_line import causes
 from toolcalls.processors import EarlierCall
 from toolcalls.requests.evidence import Kind
 from toolcalls.shapes import Call
@@ -121,7 +121,7 @@ def test_arguments_that_cannot_be_read_are_blocked_where_a_rule_might(arguments:
     assert report["summary"] == "1 malformed: bad_arguments"
     assert describe(report["verdicts"][0], report)[1] == "did not get it"
     assert outcome_of(report["verdicts"][0], waits=True) == "broken"
-    assert list(log_lines(report)) == [
+    assert list(causes(report)) == [
         "Bash, native → not delivered. x, bad_arguments: the call's arguments are not a JSON object"
     ]
 

@@ -25,7 +25,7 @@ from toolcalls.dialects import all_dialects
 from toolcalls.events import Verdict
 from toolcalls.insight.descriptions import describe, describe_briefly
 from toolcalls.insight.report import make_report
-from toolcalls.mitm.log_lines import log_lines
+from toolcalls.mitm.log_line import causes
 from toolcalls.processors import Call as Seen
 from toolcalls.processors import Drop, Edit, Processors, Say
 from toolcalls.replies.exchange import Exchange
@@ -253,7 +253,7 @@ def test_a_change_that_the_dialect_cannot_hold(dialect: str, upstream: str, plac
         assert describe(verdict, report)[1] == "did not get it"
     assert found == expected
     assert named([verdict for _, verdict in one.verdicts]) == expected
-    assert list(log_lines(report)) == [said]
+    assert list(causes(report)) == [said]
     assert "stays" not in said
 
 
@@ -276,6 +276,6 @@ def test_log_and_view_say_what_was_changed(action: str, upstream: str) -> None:
     (changed,) = [verdict for verdict in report["verdicts"] if verdict.get("changes")]
     made = {"native": "native → text (hermes)", "own": "text (hermes) → text", "json_array": "text (json_array) → text"}
     said = f"{changed['name']}, {made[upstream]}, changed. f: {CHANGES[action]}"
-    assert list(log_lines(report)) == [said]
+    assert list(causes(report)) == [said]
     assert describe(changed, report)[1] == "got it as text, changed"
     assert "1 changed: f" in report["summary"]

@@ -352,9 +352,12 @@ def test_a_reply_that_is_stopped_sends_no_other_call() -> None:
     sent, _ = fed(made, ['{"command":"pwd"}'], index=1)
     sent.begun = True
     other, _ = fed(made, ['{"command":"pwd","t":1}'], index=2)
-    assert (sent.state, other.state) == ("passed", "passed")
+    refused, _ = fed(made, ['{"command":"rm"}'], index=3)
+    assert (sent.state, other.state, refused.state) == ("passed", "passed", "dropped")
     made.block_unsent(Loop("cycle", "It turns."), but=first)
     assert (first.state, sent.state, other.state) == ("undecided", "passed", "dropped")
+    assert refused.refusal is not None
+    assert (refused.refusal.rule, refused.texts) == ("no-rm", ["No."])  # what blocked it first stays the reason
     assert other.refusal is not None
     assert (other.refusal.rule, other.refusal.reason, other.refusal.text) == ("cycle", "loop", "")
 

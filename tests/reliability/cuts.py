@@ -18,7 +18,7 @@ from reliability.materials import EMPTY_REQUESTS, PATHS, Reply, chosen
 from reliability.rows import Row
 from reliability.said import with_tools
 from reliability.spliced import content_type
-from support.spoken import SPOKEN, Spoken
+from support.spoken import TEXTUAL, Spoken
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
 from toolcalls.route import Route
@@ -58,7 +58,7 @@ def over(dialect: str, fraction: float, seed: int) -> Row:
     tally = Tally(GROUP)
     route = with_tools(Route(client="native", upstream="text"), (TOOL,))
     for kind, text in texts(dialect):
-        for key, spoken in SPOKEN.items():
+        for key, spoken in TEXTUAL.items():
             whole = cache(partial(_driven, spoken, spoken.said([text]), route, ends=True))  # few parts need each
             share = 1 if spoken.wire == "openai_chat" else WIRES
             for size in range(1, len(text)):
@@ -67,7 +67,7 @@ def over(dialect: str, fraction: float, seed: int) -> Row:
                     if chosen(name, fraction * share, seed):
                         body = _until(spoken, text, size)
                         tally.count(name, _breaches(spoken, body, route, whole(), text[:size], ends=ends))
-        spoken = SPOKEN["openai_chat"]
+        spoken = TEXTUAL["openai_chat"]
         body = spoken.said([text[at : at + 9] for at in range(0, len(text), 9)])
         whole = cache(partial(_driven, spoken, body, route, ends=True))
         for size in range(1, len(body)):

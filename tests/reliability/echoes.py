@@ -21,7 +21,7 @@ from reliability.said import driven_cut, reply_in
 from support.echoed import GUTTERS, TOLD, behind_gutters, said_with
 from support.fetched import BODIES, CASES, RESULTS, filled, request
 from support.quoting import CALL, DIALECTS, written
-from support.spoken import SPOKEN
+from support.spoken import TEXTUAL
 from toolcalls.route import PolicyName
 from toolcalls.shapes import Call
 from toolcalls.wires import all_wires
@@ -48,11 +48,11 @@ def of_a_dialect(dialect: str, fraction: float, seed: int) -> Row:
             tally.count(name, _breaches(made(), policy, Random(seed_of(seed, name)), echo=echo))
 
     for title, told in _told(call):
-        for wire in SPOKEN:
+        for wire in TEXTUAL:
             for policy in POLICIES:
                 count(f"{title}, {wire}", partial(_behind, wire, told, call), policy, echo=True)
             count(f"{title}, {wire}", partial(_behind, wire, told, other), "standard", echo=False)
-    for wire in SPOKEN:
+    for wire in TEXTUAL:
         for policy in POLICIES:
             count(
                 f"a user message, {wire}", partial(_behind, wire, said_with(call), call, user=True), policy, echo=True
@@ -73,7 +73,7 @@ def of_a_dialect(dialect: str, fraction: float, seed: int) -> Row:
 
 def _behind(wire: str, told: str, text: str, *, user: bool = False) -> Reply:
     """A text behind a result of the client's, or behind a message of its user."""
-    spoken = SPOKEN[wire]
+    spoken = TEXTUAL[wire]
     asked = (said_in if user else result_in)(spoken.wire, told)
     return reply_in(spoken.wire, spoken.form, spoken.said([text[:5], text[5:]]), asked)
 

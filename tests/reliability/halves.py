@@ -23,7 +23,7 @@ from support import anthropicclient, chatclient, responsesclient
 from support.careless import cut
 from support.halves import CLIENTS, documents, value
 from support.quoting import DIALECTS
-from support.spoken import SPOKEN
+from support.spoken import TEXTUAL
 from toolcalls.route import PolicyName, Route, Side
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
@@ -108,7 +108,7 @@ def cut_off(dialect: str, fraction: float, seed: int) -> Row:
 
 
 def _document_breaches(text: str, at: int, call: Call, policy: PolicyName, random: Random) -> Iterator[Breach]:
-    spoken = SPOKEN[random.choice(sorted(SPOKEN))]
+    spoken = TEXTUAL[random.choice(sorted(TEXTUAL))]
     body = spoken.said([*cut(text[:at], 7), CUT])
     whole = at == len(text)
     body = spoken.said(cut(text, 7)) if whole else body[: body.index(CUT.encode())]

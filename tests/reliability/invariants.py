@@ -160,7 +160,7 @@ def conserved(one: Spliced, outcome: Outcome, faulted: Faulted) -> Iterator[Brea
         return
     broken = list(_compared(one, outcome, faulted.body, strict=False))
     if broken and not heard.is_text(faulted.body):
-        # A frame that is no UTF-8 may also pass unread: what a client makes of it is its own.
+        # A frame that is no UTF-8 may also be forwarded unparsed: what a client makes of it is its own.
         broken = list(_compared(one, outcome, faulted.body, strict=True))
     yield from broken
 

@@ -116,7 +116,7 @@ async def neighbours(scene: Scene) -> AsyncIterator[Row]:
                     if proxy.told("crashed") or proxy.told("Traceback"):
                         problems.append(("missed", "a traceback in the log"))
                     if first and not await proxy.tells("another addon streams it"):
-                        problems.append(("missed", "nobody says that replies pass unread"))
+                        problems.append(("missed", "nobody says that replies are forwarded unparsed"))
     yield tally.row()
 
 

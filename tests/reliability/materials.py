@@ -18,7 +18,7 @@ from typing import Any
 
 from mitmproxy.io import FlowReader
 
-from support.spoken import SPOKEN
+from support.spoken import TEXTUAL
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.content_codings import decoded
 from toolcalls.mitm.exchange_plan import wire_for
@@ -110,7 +110,7 @@ def recorded() -> tuple[Reply, ...]:
 
 def _built() -> Iterator[Reply]:
     """A reply in plain words on each wire, as the tests' own upstreams write it."""
-    for name, spoken in SPOKEN.items():
+    for name, spoken in TEXTUAL.items():
         kind = "gemini-jsonarray" if spoken.form == "json_array" else spoken.wire.replace("_", "-")
         content_type = {"sse": "text/event-stream", "ndjson": "application/x-ndjson"}.get(
             spoken.form, "application/json"

@@ -18,7 +18,7 @@ from reliability.rows import Row
 from reliability.said import driven_cut, reply_in, with_tools
 from support.careless import cut
 from support.quoting import CALL, DIALECTS, TOOLS, written
-from support.spoken import SPOKEN
+from support.spoken import TEXTUAL
 from support.thoughts import PARAMETERS, Reasoned, texts
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
@@ -40,7 +40,7 @@ def of_a_dialect(dialect: str, fraction: float, seed: int) -> Row:
         if reasoned.made and all_dialects()[dialect].place == "message":
             continue  # beside other text it is none
         for policy in reasoned.policies:
-            for wire in SPOKEN:
+            for wire in TEXTUAL:
                 name = f"{dialect}: {title} policy={policy} wire={wire} seed={seed}"
                 if chosen(name, fraction, seed):
                     random = Random(seed_of(seed, name))
@@ -56,7 +56,7 @@ def _route(tool: str, policy: PolicyName, members: tuple[tuple[str, object], ...
 
 
 def _breaches(reasoned: Reasoned, dialect: str, policy: PolicyName, wire: str, random: Random) -> Iterator[Breach]:
-    spoken = SPOKEN[wire]
+    spoken = TEXTUAL[wire]
     text = reasoned.text.replace("{call}", written(dialect))
     reply = reply_in(spoken.wire, spoken.form, spoken.said(cut(text, random.choice((1, 5, 10_000)))))
     outcome, pieces = driven_cut(reply, random, _route(reasoned.tool, policy, tuple(reasoned.route.items())))

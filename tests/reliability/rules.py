@@ -34,7 +34,7 @@ from support.careless import (
     written,
 )
 from support.processorcases import route_of
-from support.spoken import SPOKEN
+from support.spoken import TEXTUAL
 from toolcalls.route import Route
 
 GROUP = "rules for text clients"
@@ -48,7 +48,7 @@ FORBIDDEN, PERMITTED = "rm -rf x", "du -sh x"
 def jobs(fraction: float, seed: int) -> Iterator[Job]:
     """The parts of this group."""
     for form in FORMS:
-        for wire in SPOKEN:
+        for wire in TEXTUAL:
             yield Job(in_shapes, (form, wire, fraction, seed))
         yield Job(over_blocks, (form, fraction, seed))
         yield Job(made_of_tags, (form, fraction, seed))
@@ -86,7 +86,7 @@ def _shape_breaches(shape: Shape, wire: str, command: str, random: Random) -> It
 
 
 def _heard(wire: str, text: str, dialect: str, random: Random, *, ruled: bool = True) -> tuple[Outcome, str]:
-    spoken = SPOKEN[wire]
+    spoken = TEXTUAL[wire]
     reply = reply_in(spoken.wire, spoken.form, spoken.said(cut(text, random.choice((1, 7, 10_000)))))
     outcome, _ = driven_cut(reply, random, route_for(dialect, ruled=ruled))
     return outcome, spoken.heard(outcome.out)[0]
@@ -140,5 +140,5 @@ def made_of_tags(form: str, fraction: float, seed: int) -> Row:
         name = f"{form}, text {number} seed={seed}"
         if chosen(name, fraction, seed):
             random = Random(seed_of(seed, name))
-            tally.count(name, _text_breaches(form, random.choice(sorted(SPOKEN)), of_fragments(form, random), random))
+            tally.count(name, _text_breaches(form, random.choice(sorted(TEXTUAL)), of_fragments(form, random), random))
     return tally.row

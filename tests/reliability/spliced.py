@@ -19,7 +19,7 @@ from reliability.driving import exchange_of
 from reliability.faults import given
 from reliability.materials import EMPTY_REQUESTS, PATHS, Reply, recorded
 from support.casefiles import Case, dialect_cases
-from support.spoken import SPOKEN
+from support.spoken import TEXTUAL
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
 from toolcalls.route import Route
@@ -210,7 +210,7 @@ def envelopes() -> dict[tuple[str, Form], tuple[Envelope, ...]]:
         made = envelope(reply) if not reply.id.startswith("recordings/") else None
         if made is not None:
             found.setdefault((made.wire, made.form), []).append(made)
-    for spoken in SPOKEN.values():
+    for spoken in TEXTUAL.values():
         key = (spoken.wire, spoken.form)
         if key not in found:
             made = envelope(_built(spoken.wire, spoken.form, spoken.said(["Some ", "words", ".\n"] * 8)))

@@ -1,10 +1,12 @@
 """The addon in mitmproxy's test context, and flows through its hooks."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from mitmproxy import http
+from mitmproxy.flow import Flow
 from mitmproxy.test import taddons
 
 from toolcalls.mitm.hooks import ToolCalls
@@ -18,6 +20,11 @@ def addon_with(**options: Any) -> Iterator[ToolCalls]:
     with taddons.context(addon) as context:
         context.configure(addon, **options)
         yield addon
+
+
+def summary_in(flow: Flow) -> str:
+    """A flow's comment without the name of the model `m`, which stands behind its first part."""
+    return re.sub(r"\A([^·]*), m(?= ·|\Z)", r"\1", flow.comment)
 
 
 def tap_on(addon: ToolCalls, flow: http.HTTPFlow) -> ResponseTap:

@@ -194,10 +194,14 @@ def accepting(listening: socket.socket, answer: Callable[[socket.socket], None])
 
 
 class Upstream:
-    """A server on loopback. Its replies are given in turn, the last one again and again."""
+    """A server on loopback. Its replies are given in turn, the last one again and again.
+
+    others   replies to requests whose first line holds a text, whenever they come: an agent's own probes
+    """
 
     def __init__(self, *replies: Reply) -> None:
         self.replies = list(replies)
+        self.others: dict[str, Reply] = {}
         self.asked: list[Asked] = []
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._closing = threading.Event()
@@ -240,7 +244,9 @@ class Upstream:
         else:
             body = received.read(int(headers.get("content-length", 0)))
         self.asked.append(Asked(line, headers, body))
-        reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+        reply = next((other for part, other in self.others.items() if part in line), None)
+        if reply is None:
+            reply = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
         try:
             return self._send(connection, reply)
         except OSError:

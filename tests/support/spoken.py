@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from support import anthropicclient, chatclient, geminiclient, ollamaclient, responsesclient
+from support import (
+    anthropicclient,
+    chatclient,
+    converseclient,
+    geminiclient,
+    invokeclient,
+    ollamaclient,
+    responsesclient,
+)
 from toolcalls.processors import Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
@@ -28,6 +36,7 @@ class Spoken:
     heard   the text and the complete calls, each with its decoded arguments, that a client makes of a body; what breaks
             a rule of the API is an AssertionError
     ids     the calls' ids, as the client got them; () where the API has none
+    edited  a body in which bytes of the payloads are changed; a binary form has lengths and checksums, too
     """
 
     wire: str
@@ -35,6 +44,7 @@ class Spoken:
     said: Callable[[Sequence[str]], bytes]
     heard: Callable[[bytes], tuple[str, Calls]]
     ids: Callable[[bytes], list[str]]
+    edited: Callable[[bytes, Callable[[bytes], bytes]], bytes] = lambda body, change: change(body)
 
 
 def _of_dicts(calls: Sequence[Any]) -> Calls:
@@ -56,6 +66,16 @@ def _anthropic(body: bytes) -> tuple[str, Calls]:
     return reply.text, [
         (call["name"], json.loads(call.get("input") or call.get("arguments") or "{}")) for call in reply.calls
     ]
+
+
+def _converse(body: bytes) -> tuple[str, Calls]:
+    reply = converseclient.received(body)
+    return reply.text, _of_dicts(reply.calls)
+
+
+def _invoke(body: bytes) -> tuple[str, Calls]:
+    reply = invokeclient.received(body)
+    return reply.text, _of_dicts(reply.calls)
 
 
 def _gemini(form: geminiclient.Body) -> Callable[[bytes], tuple[str, Calls]]:
@@ -101,6 +121,22 @@ SPOKEN = {
         _anthropic,
         lambda body: [call["id"] for call in anthropicclient.received(body).calls],
     ),
+    "bedrock_converse": Spoken(
+        "bedrock_converse",
+        "eventstream",
+        lambda pieces: converseclient.written(anthropicclient.stream([anthropicclient.text(*pieces)])),
+        _converse,
+        lambda body: [call["id"].replace("toolu_", "tooluse_") for call in converseclient.received(body).calls],
+        converseclient.edited,
+    ),
+    "bedrock": Spoken(
+        "bedrock",
+        "eventstream_chunks",
+        lambda pieces: invokeclient.written(anthropicclient.stream([anthropicclient.text(*pieces)])),
+        _invoke,
+        lambda body: [call["id"].replace("toolu_", "toolu_bdrk_") for call in invokeclient.received(body).calls],
+        invokeclient.edited,
+    ),
     "gemini, events": Spoken("gemini", "sse", _gemini_said("sse"), _gemini("sse"), lambda _: []),
     "gemini, array": Spoken("gemini", "json_array", _gemini_said("json_array"), _gemini("json_array"), lambda _: []),
     "ollama": Spoken(
@@ -111,6 +147,9 @@ SPOKEN = {
         lambda _: [],
     ),
 }
+
+# Those whose bodies are text, in which bytes can be changed.
+TEXTUAL = {name: spoken for name, spoken in SPOKEN.items() if spoken.form in {"sse", "json_array", "ndjson"}}
 
 
 def exchange(
