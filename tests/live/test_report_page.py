@@ -38,7 +38,7 @@ from toolcalls.mitm.page.addon import PageAddon
 from toolcalls.route import Price
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 needs_browser = pytest.mark.skipif(missing_for_browser() is not None, reason=missing_for_browser() or "")
 
@@ -278,6 +278,17 @@ def _no_wider_than_the_window(page: "Page") -> bool:
     return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
 
 
+def _drawn(turn: "Locator") -> "Locator":
+    """The same turn, once it is drawn: what is far from the window, or came this moment, has no text yet.
+
+    The page says `content-visibility: auto` (https://www.w3.org/TR/css-contain-2/#content-visibility), and so a turn's
+    `innerText` is empty until a frame has shown that it is near the window.
+    """
+    turn.scroll_into_view_if_needed()
+    turn.page.wait_for_function("turn => turn.innerText", arg=turn.element_handle())
+    return turn
+
+
 def test_numbers_in_bars_can_be_read_in_both_schemes() -> None:
     """The browser's check of contrasts sees no drawing: https://www.w3.org/TR/WCAG22/#contrast-minimum"""
 
@@ -376,7 +387,7 @@ def test_three_thousand_exchanges_are_all_listed_and_found(page: "Page", tmp_pat
     session = page.locator(".session").filter(visible=True)
     session.get_by_text("session session 0", exact=False).wait_for()
     assert session.locator(".turns > li").count() == 10
-    assert "rare-7" in session.locator(".turns > li:target").inner_text()
+    assert "rare-7" in _drawn(session.locator(".turns > li:target")).inner_text()
     session.get_by_text("← all sessions").click()
     assert count.is_visible()
     assert [url for url in asked_for if not url.startswith(("file:", "blob:"))] == []
@@ -385,23 +396,27 @@ def test_three_thousand_exchanges_are_all_listed_and_found(page: "Page", tmp_pat
 
 @needs_browser
 def test_a_turn_tells_its_times_its_calls_and_what_the_request_changed(page: "Page", report: Path) -> None:
+    page.goto("about:blank")
     page.goto(report.as_uri() + "#s4")
     turns = page.locator(".session:visible .turns > li")
+    turns.nth(4).wait_for()
     assert turns.count() == 5
-    first, fourth, fifth = (turns.nth(number).inner_text() for number in (0, 3, 4))
+    first = _drawn(turns.nth(0)).inner_text()
     assert "first byte 0.60 s · first argument byte 1.10 s · call complete 1.35 s · end 1.55 s" in first
-    assert "at 4.00 s, after 2.45 s of the agent and its tools" in turns.nth(1).inner_text()
     assert "tokens: 812 in (128 cached), 41 out" in first
+    assert "the model wrote this call as text (invoke); the client got a native call" in first
+    assert re.search(r"→ read_file copy arguments\s+path\s+hello.py", first), "what went out is seen at once"
+    assert "at 4.00 s, after 2.45 s of the agent and its tools" in _drawn(turns.nth(1)).inner_text()
+    fourth = _drawn(turns.nth(3)).inner_text()
     assert "leak" in fourth
     assert "inline: other text stands before it on its line" in fourth
     assert "2 added, 1 changed, system prompt changed, 1 tool differs, 5 as before · not only the end changed" in fourth
+    fifth = _drawn(turns.nth(4)).inner_text()
     assert "peer closed connection" in fifth
     assert "call complete" not in fifth
     turns.nth(3).locator("summary", has_text="Request").click()
-    assert "Tools added: web_search" in turns.nth(3).inner_text()
+    assert "Tools added: web_search" in _drawn(turns.nth(3)).inner_text()
     assert turns.nth(3).locator("ins").all_inner_texts() == ["careful ", " Run nothing as root."]
-    assert "the model wrote this call as text (invoke); the client got a native call" in first
-    assert re.search(r"→ read_file copy arguments\s+path\s+hello.py", first), "what went out is seen at once"
 
 
 @needs_browser
@@ -410,17 +425,22 @@ def test_a_turn_shows_what_the_model_wrote_beside_what_the_agent_got(page: "Page
     page.goto(report.as_uri() + "#s4")
     turns = page.locator(".session:visible .turns > li")
     first, second, third, fourth, fifth = (turns.nth(number) for number in range(5))
-    wrote, got = first.locator(".side").all()
+    wrote, got = _drawn(first).locator(".side").all()
     assert wrote.locator("mark.lifted").inner_text().startswith('<invoke name="read_file">')
     assert "Let me look first." in wrote.inner_text()
     assert "<invoke" not in got.inner_text()
     assert "Let me look first." in got.inner_text()
     assert got.locator("dl.arguments").inner_text() == "path\nhello.py"
-    assert second.locator("dl.arguments pre").inner_text() == 'name = input()\nprint(f"Hello, {name}!")\n', "as lines"
-    assert third.locator("mark.declined").get_attribute("title") == "declined: fenced: it stands in a fenced code block"
+    assert _drawn(second).locator("dl.arguments pre").inner_text() == 'name = input()\nprint(f"Hello, {name}!")\n', (
+        "as lines"
+    )
+    assert (
+        _drawn(third).locator("mark.declined").get_attribute("title")
+        == "declined: fenced: it stands in a fenced code block"
+    )
     assert third.locator(".side").count() == 1, "the agent got what the model wrote"
-    assert fourth.locator("mark.leak").inner_text().startswith('<invoke name="Bash">')
-    assert "Bash: the agent got the beginning of a native call, which is never completed" in fifth.inner_text()
+    assert _drawn(fourth).locator("mark.leak").inner_text().startswith('<invoke name="Bash">')
+    assert "Bash: the agent got the beginning of a native call, which is never completed" in _drawn(fifth).inner_text()
 
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     for button, text in (
@@ -602,7 +622,7 @@ def test_the_page_in_mitmweb(page: "Page", recording: Path, tmp_path: Path) -> N
         assert answer is not None
         assert "default-src 'none'; script-src 'self'" in answer.headers["content-security-policy"]
         page.locator("main", has_text="9 exchanges in 4 sessions, 8 calls").wait_for()
-        assert page.locator("td", has_text="Make hello.py greet people by name.").first.is_visible()
+        page.locator("td", has_text="Make hello.py greet people by name.").first.wait_for()
 
         exchanges = page.locator("#exchanges tbody tr")
         exchanges.nth(8).wait_for()
