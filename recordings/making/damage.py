@@ -81,7 +81,7 @@ def arguments_again() -> Recording:
 
 def name_again() -> Recording:
     """The name in every delta."""
-    pieces = cut_up(READ.arguments, 12)
+    pieces = cut_up(READ.arguments, 20)
     return chatted(
         chat_entry(0, READ, name=READ.name, arguments=""),
         *(chat_entry(0, name=READ.name, arguments=piece) for piece in pieces),

@@ -325,14 +325,14 @@ def heartbeats(text: str) -> list[bytes]:
 def signed(text: str) -> list[bytes]:
     """Thoughts are parts that say so, and the signature comes with an empty text, behind everything else."""
     replies = [generated([{"text": "**Looking**\n\n", "thought": True}])]
-    replies += [generated([{"text": piece}]) for piece in cut_up(text, 30)]
+    replies += [generated([{"text": piece}]) for piece in cut_up(text, 32)]
     replies.append(generated([{"text": "", "thoughtSignature": "c2lnbmVk"}], "STOP"))
     return [data(one, b"\r\n\r\n") for one in replies]
 
 
 def enveloped(text: str) -> list[bytes]:
     """Code Assist puts each reply into another object."""
-    replies = [generated([{"text": piece}]) for piece in cut_up(text, 30)] + [generated([{"text": ""}], "STOP")]
+    replies = [generated([{"text": piece}]) for piece in cut_up(text, 32)] + [generated([{"text": ""}], "STOP")]
     return [data({"response": one, "traceId": "made-up"}) for one in replies]
 
 

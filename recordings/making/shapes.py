@@ -33,8 +33,8 @@ class Native:
     id: str = "call_made_up"
 
 
-def cut_up(text: str, size: int = 9) -> list[str]:
-    """A text, about as a tokenizer would cut it."""
+def cut_up(text: str, size: int = 32) -> list[str]:
+    """A text, in pieces of several tokens, as servers send them under load."""
     return [text[at : at + size] for at in range(0, len(text), size)]
 
 
@@ -64,7 +64,7 @@ def reply(api: str, text: str, calls: Sequence[Native] = (), *, streamed: bool =
         case "websocket":
             return [compact(event) for event in response_events(text, calls)]
         case "anthropic" | "bedrock" | "bedrock_converse":
-            size = 9 if api == "anthropic" else 40  # what stands around a piece is long there
+            size = 32 if api == "anthropic" else 40  # what stands around a piece is long there
             blocks = [*([texts(text, size)] if text else []), *map(tool_use, calls)]
             return _of_blocks(api, message_events(blocks, "tool_use" if calls else "end_turn"))
         case "gemini":
@@ -112,7 +112,7 @@ def chat_entry(index: int = 0, call: Native | None = None, **function: Any) -> d
 def chat_call(call: Native, index: int = 0) -> list[dict[str, Any]]:
     """The deltas of a sound call."""
     begins = chat_entry(index, call, name=call.name, arguments="")
-    return [begins, *(chat_entry(index, arguments=piece) for piece in cut_up(call.arguments, 12))]
+    return [begins, *(chat_entry(index, arguments=piece) for piece in cut_up(call.arguments, 24))]
 
 
 def chat_reply(text: str, calls: Sequence[Native] = ()) -> list[bytes]:
@@ -162,7 +162,7 @@ def message_events(blocks: Iterable[Block], stop: str) -> list[dict[str, Any]]:
     return [*events, {"type": "message_delta", **told}, {"type": "message_stop"}]
 
 
-def texts(text: str, size: int = 9) -> Block:
+def texts(text: str, size: int = 32) -> Block:
     """A block of text."""
     return {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in cut_up(text, size)]
 
@@ -170,7 +170,7 @@ def texts(text: str, size: int = 9) -> Block:
 def tool_use(call: Native) -> Block:
     """A block with a native call."""
     block = {"type": "tool_use", "id": call.id.replace("call", "toolu"), "name": call.name, "input": {}}
-    pieces = ["", *cut_up(call.arguments, 12)]
+    pieces = ["", *cut_up(call.arguments, 24)]
     return block, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
 
 
@@ -196,7 +196,7 @@ def response_events(text: str, calls: Sequence[Native] = (), **given: Any) -> li
         events.append(
             {"type": "response.output_item.added", "output_index": len(items), "item": {**opened, "arguments": ""}}
         )
-        for piece in cut_up(call.arguments, 12):
+        for piece in cut_up(call.arguments, 24):
             events.append({"type": "response.function_call_arguments.delta", **at, "delta": piece})
         events.append({"type": "response.function_call_arguments.done", **at, "arguments": call.arguments})
         events.append({"type": "response.output_item.done", "output_index": len(items), "item": whole})
@@ -217,7 +217,7 @@ def _message(events: list[dict[str, Any]], text: str) -> dict[str, Any]:
     events += [
         {"type": "response.output_item.added", "output_index": 0, "item": opened},
         {"type": "response.content_part.added", **at, "part": {**part, "text": ""}},
-        *({"type": "response.output_text.delta", **at, "delta": piece, "logprobs": []} for piece in cut_up(text, 20)),
+        *({"type": "response.output_text.delta", **at, "delta": piece, "logprobs": []} for piece in cut_up(text, 32)),
         {"type": "response.output_text.done", **at, "text": text, "logprobs": []},
         {"type": "response.content_part.done", **at, "part": part},
         {"type": "response.output_item.done", "output_index": 0, "item": whole},
@@ -245,7 +245,7 @@ def function_call(call: Native) -> dict[str, Any]:
 
 def gemini_replies(text: str, calls: Sequence[Native] = ()) -> list[dict[str, Any]]:
     """The replies of a stream."""
-    parts: list[dict[str, Any]] = [{"text": piece} for piece in cut_up(text, 30)]
+    parts: list[dict[str, Any]] = [{"text": piece} for piece in cut_up(text, 32)]
     parts += [function_call(call) for call in calls]
     return [*(generated([part]) for part in parts), generated([{"text": ""}], "STOP")]
 
