@@ -105,7 +105,7 @@ FILES = {
         | packing session_page totals | page
     """,
     "commands": """
-        parse_display streams | check_config completion dialect_cases dialects jobs line_program server_urls
+        parse_display streams | check_config completion dialect_cases dialects body_heads jobs line_program server_urls
         | options parity progress_bar
         | cases parse rewrite write
     """,

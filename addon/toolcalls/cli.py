@@ -12,7 +12,6 @@ Over 300 lines: it is the one list of all commands with their options, and nothi
 
 import argparse
 import io
-import os
 import re
 import sys
 from collections.abc import Callable, Collection, Sequence
@@ -108,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
     arguments = _parser().parse_args(argv)
     name = f"toolcalls {arguments.command}"
-    from toolcalls.commands.streams import BadInput, print_error
+    from toolcalls.commands.streams import BadInput, discard_output, print_error
 
     try:
         return int(getattr(import_module(arguments.module), getattr(arguments, "function", "run"))(arguments))
@@ -116,8 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print_error(name, str(error))
         return 2
     except BrokenPipeError:
-        # The reader closed the pipe. The interpreter must not write again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        discard_output()  # the interpreter must not write again when it flushes at exit
         return 0
     except OSError as error:
         print_error(name, str(error))

@@ -4,6 +4,7 @@ Strategy: one reply in every form of its wire, through the command as a script c
 content type, whole and cut, and over standard input.
 """
 
+import base64
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from support import geminiclient, ollamaclient
+from support import geminiclient, invokeclient, ollamaclient
 from support.casefiles import openai_tools
 from support.commandline import results, toolcalls
 from support.geminiclient import Body
@@ -85,6 +86,42 @@ def test_standard_input(
     run = toolcalls("rewrite", "--wire", wire, "--request", str(path), "--chunk", "5", stdin=body)
     assert run.returncode == 0
     assert got(run.stdout) == ("Go.\n\n", [CALL])
+
+
+TEXT = "".join(PIECES)
+CHOICE = {"index": 0, "finish_reason": "stop"}
+WITHOUT_CALLS: dict[str, tuple[str, bytes]] = {  # replies that have no place for calls
+    "generate": ("ollama_generate", json.dumps({"model": "m", "response": TEXT, "done": True}).encode()),
+    "completions": ("openai_completions", json.dumps({"choices": [{"text": TEXT, **CHOICE}]}, indent=1).encode()),
+    "Bedrock, Llama": ("bedrock", json.dumps({"generation": TEXT, "stop_reason": "stop"}, indent=1).encode()),
+    "Bedrock, Llama, events": ("bedrock", invokeclient.written([{"generation": TEXT, "stop_reason": "stop"}])),
+    "Bedrock, gpt-oss": (
+        "bedrock",
+        json.dumps({"choices": [{"message": {"role": "assistant", "content": TEXT}, **CHOICE}]}, indent=1).encode(),
+    ),
+    "Bedrock, gpt-oss, events": (
+        "bedrock",
+        invokeclient.written([{"choices": [{"delta": {"content": TEXT}, **CHOICE}]}]),
+    ),
+}
+
+
+@pytest.mark.parametrize(("wire", "body"), WITHOUT_CALLS.values(), ids=WITHOUT_CALLS)
+def test_without_a_request_a_reply_says_whether_it_can_hold_calls(wire: str, body: bytes) -> None:
+    """Nothing of such a reply is changed, so no verdict says `lifted`."""
+    options = ["--wire", wire, "--client", "native", "--upstream", "text"]
+    job = {"wire": wire, "client": "native", "upstream": "text", "tools": DECLARED}
+    job["body_base64"] = base64.b64encode(body).decode()
+    for result in results("rewrite", job, {**job, "chunk": 3}):
+        assert base64.b64decode(result["body_base64"]) == body
+        assert [(verdict["status"], verdict["reason"]) for verdict in result["verdicts"]] == [
+            ("declined", "api_without_calls")
+        ]
+    for cut in ([], ["--chunk", "7"]):
+        run = toolcalls("rewrite", *options, *cut, stdin=body)
+        assert run.stdout == body
+        (verdict,) = map(json.loads, run.stderr.splitlines())
+        assert (verdict["status"], verdict["reason"]) == ("declined", "api_without_calls")
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,11 @@
 
 import io
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +18,7 @@ import pytest
 import yaml
 
 from support import manyflows
+from support.loopback import LIMIT
 from support.repository import REPO
 from toolcalls import cli
 from toolcalls.commands.streams import as_json
@@ -49,6 +53,30 @@ def test_against_another_configuration(recording: Path, lenient: Path, capfd: py
     status, back = judged([str(recording), "--config", str(lenient)], capfd)
     assert status == 1
     assert back.splitlines()[-1] == out.splitlines()[-1]
+
+
+@pytest.mark.parametrize("form", ["--jsonl", "--json"])
+def test_a_reader_that_leaves_early_changes_no_exit_status(form: str, tmp_path: Path, lenient: Path) -> None:
+    """`toolcalls judge … | head -1`: all flows are judged (the last alone has changed), and JUnit is written."""
+    fine = [manyflows.flow_of(f"fine {number}", [], manyflows.streamed("Hello.")) for number in range(200)]
+    fenced = f"```\n{manyflows.written('Bash', command='ls')}\n```\n"
+    recording = manyflows.write(
+        tmp_path / "many.flow", [*fine, manyflows.flow_of("changes", [], manyflows.streamed(fenced))]
+    )
+    junit = tmp_path / "junit.xml"
+    command = [sys.executable, "-m", "toolcalls", "judge", str(recording), "--against", str(lenient), form]
+    with subprocess.Popen(
+        [*command, "--junit", str(junit)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(REPO / "addon")},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(LIMIT) == 1
+    assert ET.parse(junit).getroot().get("failures") == "1"
 
 
 def test_a_reply_that_only_the_other_one_reads_has_changed(

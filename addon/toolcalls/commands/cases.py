@@ -17,7 +17,7 @@ from toolcalls.commands.line_program import LineProgram
 from toolcalls.commands.options import one_of
 from toolcalls.commands.parity import Outcome, Parity, compared
 from toolcalls.commands.progress_bar import progress_bar, write_above
-from toolcalls.commands.streams import BadInput, as_json, write_line
+from toolcalls.commands.streams import BadInput, as_json, encode, write_finding, write_line
 from toolcalls.insight.formatting import counted
 from toolcalls.insight.report import visible
 
@@ -119,12 +119,15 @@ def run(arguments: Namespace) -> int:
             if arguments.differences and outcome.difference:
                 write_above(bar, f"{visible(f'{case.source} {case.title}: {outcome.difference}')}\n".encode())
     if arguments.json:
-        write_line(as_json({"version": VERSION, "dialects": found.data()}, pretty=sys.stdout.isatty()))
+        write_finding(
+            encode(as_json({"version": VERSION, "dialects": found.data()}, pretty=sys.stdout.isatty()) + "\n")
+        )
     else:
         for line in found.table():
-            write_line(line)
+            write_finding(encode(f"{line}\n"))
         if left_out:
-            write_line(f"{counted(left_out, 'case')} not asked: about what only this project decides (--all asks them)")
+            about = f"{counted(left_out, 'case')} not asked: about what only this project decides (--all asks them)"
+            write_finding(encode(f"{about}\n"))
     return 0 if found.all_right else 1
 
 

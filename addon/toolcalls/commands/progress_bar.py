@@ -5,7 +5,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from toolcalls.commands.streams import write_output
+from toolcalls.commands.streams import write_finding
 
 type Bar = "tqdm[Any]"  # a context manager; `disable` says that nothing is shown
 
@@ -28,9 +28,9 @@ def progress_bar(total: float | None, unit: str, *, scaled: bool = False, shape:
 
 
 def write_above(bar: Bar, data: bytes) -> None:
-    """Write to standard output while a bar is shown, so that it stays below."""
+    """Write to standard output while a bar is shown, so that it stays below. A reader that has left ends nothing."""
     if bar.disable:
-        write_output(data)
+        write_finding(data)
         return
     with tqdm.external_write_mode(file=sys.stdout):
-        write_output(data)
+        write_finding(data)

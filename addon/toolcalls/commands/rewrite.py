@@ -2,8 +2,7 @@
 
 Strategy: the same `Exchange` as in the proxy is fed as the bytes arrive, so a live stream can be piped through. Without
 a request no tools are declared; tools of a job count as though its request declared them. Without a content type the
-body's first bytes decide its form: an event stream by its first line, one of AWS's by the checksum of its first bytes,
-lines of JSON by a second one, an array by its bracket.
+body's first bytes decide its form (`body_heads`).
 
 With a configuration the reply goes through one of its routes, as in the proxy: the one that is named, else the first
 for the wire and the request's model (a recorded body has no host). The command line and the job override the route. The
@@ -12,7 +11,6 @@ request is not rewritten, since the reply exists already.
 
 import base64
 import binascii
-import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping
@@ -20,8 +18,9 @@ from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
+from toolcalls.commands.body_heads import head_of, pieces_of, type_of
 from toolcalls.commands.jobs import Job, run_jobs
 from toolcalls.commands.options import (
     dialects_of,
@@ -44,15 +43,12 @@ from toolcalls.request import Request
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.processing import loop_watch_for, processors_for
 from toolcalls.route import VTC_CLIENT_PATTERNS, Config, Route
-from toolcalls.wires import CONTENT_TYPES, EVENT_STREAM, Wire, all_wires
-from toolcalls.wires.eventstream import PRELUDE, begins_stream
+from toolcalls.wires import CONTENT_TYPES, Wire, all_wires
 from toolcalls.wires.frames import Form
 
 # What the command line may say for all jobs, beside the configuration.
 OPTIONS = ("wire", "client", "upstream", "policy", "content_type", "request", "route", "agent")
 _OK, _ERRORS = 200, 400  # the status of a job's reply where it says none; the first of an error
-_ENOUGH = PRELUDE  # bytes that tell event streams, of text and of AWS's messages, from JSON
-_EVENT_STREAM = (b"data", b"event", b"id", b"retry", b":")
 
 
 def run(arguments: Namespace) -> int:
@@ -65,8 +61,10 @@ def run(arguments: Namespace) -> int:
         return run_jobs("toolcalls rewrite", arguments.file, lambda job: result_of(job, given, arguments.chunk))
     job = Job(f'{{"request": {read_json(arguments.request) if arguments.request else "null"}}}')
     with open_input(arguments.file) as source:
-        pieces = _pieces(source, arguments.chunk)
-        head = _head(pieces)
+        pieces = pieces_of(source, arguments.chunk)
+        head = head_of(pieces)
+        if "request" not in job:
+            head = _to_first_payload(job, given, head, pieces)
         exchange = _exchange(job, given, head)
         write_output(exchange.feed(head))
         for piece in pieces:
@@ -120,7 +118,7 @@ def _is_error(job: Job) -> bool:
 
 def _answered(job: Job, given: dict[str, Any], body: bytes) -> tuple[bytes, Exchange, Form] | None:
     """The reply that the client is given instead of an error, and its form; None where the error stays."""
-    wire = all_wires()[one_of(job.text("wire", given["wire"]), all_wires(), "wire")]
+    wire = _wire(job, given)
     asked = job.raw("request").encode("utf-8", "surrogatepass") if "request" in job else b'{"stream":false}'
     form = wire.asked_form(wire.path, asked)
     exchange = _exchange(job, given, body, form)
@@ -133,11 +131,14 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes, answers: Form | None
 
     answers   the body is an error's, in the place of which a reply of this form is asked for
     """
-    wire = all_wires()[one_of(job.text("wire", given["wire"]), all_wires(), "wire")]
-    request, body = Request(), b""
+    wire = _wire(job, given)
+    form, is_error = answers or _form(job, given, wire, head), answers is None and _is_error(job)
+    body = b""
     if "request" in job:
         request = request_of(wire, job.raw("request"), given["request"] or "request")
         body = job.raw("request").encode("utf-8", "surrogatepass")
+    else:
+        request = wire.unasked(head, form) or Request()
     if "tools" in job:
         request = replace(request, tools=with_tools(request.tools, tools_of(job.value("tools"))))
     config: Config | None = given["config"]
@@ -146,15 +147,6 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes, answers: Form | None
     patterns = config.vtc_client_patterns if config is not None else VTC_CLIENT_PATTERNS
     decision = decide(route, request, {"user-agent": agent} if agent else {}, patterns)
     call_policy, tools = call_policy_of(route, request, decision)
-    kind = job.text("content_type", given["content_type"] or "") or _type_of(head)
-    is_error = answers is None and _is_error(job)
-    form = answers or wire.form("", kind)
-    if form is None and is_error:
-        form = "whole"
-    if form is None:
-        raise BadInput(f"content_type: {wire.name} has no replies of type {kind}")
-    if answers is None and form == "whole" and head.lstrip().startswith(b"["):  # no API's whole reply is an array
-        form = "json_array"
     seed = blake2b(body, digest_size=16).digest() if body else b""
     if is_error:  # it passes as it is, and only what it quotes is looked at
         decision = replace(decision, kind="observe")
@@ -164,6 +156,23 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes, answers: Form | None
         wire, call_policy, decision, tools, form=form, seed=seed, processors=processors, watch=watch,
         is_error=is_error,
     )  # fmt: skip
+
+
+def _wire(job: Job, given: dict[str, Any]) -> Wire:
+    return all_wires()[one_of(job.text("wire", given["wire"]), all_wires(), "wire")]
+
+
+def _form(job: Job, given: dict[str, Any], wire: Wire, head: bytes) -> Form:
+    """How the body is framed that begins like this."""
+    kind = job.text("content_type", given["content_type"] or "") or type_of(head)
+    form = wire.form("", kind)
+    if form is None and _is_error(job):
+        form = "whole"
+    if form is None:
+        raise BadInput(f"content_type: {wire.name} has no replies of type {kind}")
+    if form == "whole" and head.lstrip().startswith(b"["):  # no API's whole reply is an array
+        form = "json_array"
+    return form
 
 
 def _config(path: str) -> Config:
@@ -206,45 +215,15 @@ def _route(job: Job, given: dict[str, Any], config: Config | None, wire: Wire, r
 # The body's bytes
 
 
-def _pieces(source: BinaryIO, chunk: int | None) -> Iterator[bytes]:
-    """The input in pieces of `chunk` bytes; without it, in pieces as they arrive."""
-    take = getattr(source, "read1", source.read)
-    while piece := source.read(chunk) if chunk else take(65536):
-        yield piece
-
-
-def _head(pieces: Iterator[bytes]) -> bytes:
-    """The first pieces, joined: enough bytes to know the form of the body."""
-    head = b""
-    while not _shows_form(head) and (piece := next(pieces, b"")):
+def _to_first_payload(job: Job, given: dict[str, Any], head: bytes, pieces: Iterator[bytes]) -> bytes:
+    """As much of the body as says whether its API has a place for calls, where there is no request that says it."""
+    wire = _wire(job, given)
+    form = _form(job, given, wire, head)
+    if form == "whole":  # nothing of it leaves earlier
+        return head + b"".join(pieces)
+    while wire.unasked(head, form) is None and (piece := next(pieces, b"")):
         head += piece
     return head
-
-
-def _shows_form(head: bytes) -> bool:
-    """Whether the beginning of a body shows its form. For JSON that takes a line and the bytes behind it."""
-    start = head.lstrip()
-    if start.startswith(b"{"):
-        return bool(start.partition(b"\n")[2].strip())
-    return len(start) >= _ENOUGH
-
-
-def _type_of(head: bytes) -> str:
-    """The content type of a body that begins like this."""
-    if begins_stream(head):
-        return EVENT_STREAM
-    if head.lstrip(b"\xef\xbb\xbf\r\n").startswith(_EVENT_STREAM):
-        return "text/event-stream"
-    line, _, behind = head.lstrip().partition(b"\n")
-    return "application/x-ndjson" if line.startswith(b"{") and behind.strip() and _is_json(line) else "application/json"
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _body(job: Job) -> bytes:

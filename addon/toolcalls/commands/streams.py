@@ -10,6 +10,7 @@ JSON always, elsewhere when the output is a terminal.
 
 import codecs
 import json
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -124,6 +125,21 @@ def write_output(data: bytes) -> None:
         data = "\n".join("\t".join(map(visible, line.split("\t"))) for line in lines).encode()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
+
+
+def discard_output() -> None:
+    """Let all that is still written to standard output go nowhere, for its reader has closed the pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def write_finding(data: bytes) -> None:
+    """As `write_output`, for a command that goes on where nobody reads it any more (`| head -1`): its exit status, or
+    the files that it writes, depend on all that comes.
+    """
+    try:
+        write_output(data)
+    except BrokenPipeError:
+        discard_output()
 
 
 def write_line(text: str) -> None:

@@ -22,7 +22,7 @@ from cryptography import x509
 
 from toolcalls import __version__
 from toolcalls.commands.server_urls import server_url
-from toolcalls.commands.streams import BadInput, write_line
+from toolcalls.commands.streams import BadInput, encode, write_finding
 from toolcalls.insight.redaction import redacted_url
 from toolcalls.launch.addon_path import ADDON
 from toolcalls.launch.agents import AGENTS, OTHER, Agent, agent_in
@@ -61,7 +61,7 @@ def run(arguments: Namespace) -> int:
     for check in checks:
         for finding in check():
             found |= finding.mark == "!!"
-            write_line(f"{finding.mark}  {finding.text}")
+            write_finding(encode(f"{finding.mark}  {finding.text}\n"))
     return int(found)
 
 

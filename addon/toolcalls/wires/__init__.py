@@ -213,6 +213,12 @@ class Wire:
             return "whole" if streams is False else "ndjson"
         return "sse" if streams is True else "whole"
 
+    def unasked(self, body: bytes, form: Form) -> Request | None:  # noqa: ARG002 - mostly, the API says it
+        """What is known of a reply's request by the reply alone, as far as its `body` came; None where that says
+        nothing yet.
+        """
+        return Request(carries_calls=self.answer is not None)
+
     def codec(self, *, streamed: bool) -> Codec:
         """A codec for one reply."""
         return self.stream() if streamed else self.whole()

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from toolcalls import __version__
-from toolcalls.commands.streams import as_json, encode, write_output
+from toolcalls.commands.streams import as_json, encode, write_finding
 from toolcalls.mitm.offline.judge_lines import annotation_of, lines_of
 from toolcalls.mitm.offline.judge_summary import Summary
 from toolcalls.mitm.offline.junit import JUnit
@@ -75,7 +75,7 @@ class Output:
             self._junit.write(self._junit_path)
         if self._whole is not None:
             for piece in self._whole.pieces(self.summary.data()):
-                write_output(piece)
+                write_finding(piece)
         elif self._jsonl:
             self._line(as_json({"summary": self.summary.data()}))
         else:

@@ -13,7 +13,7 @@ from typing import Any
 from mitmproxy import http
 
 from toolcalls.commands.options import MENDED, mended_of
-from toolcalls.commands.streams import as_json, encode, write_line, write_output
+from toolcalls.commands.streams import as_json, encode, write_finding
 from toolcalls.insight import report as reports
 from toolcalls.insight.damage import IN_TEXT, damage_of
 from toolcalls.insight.formatting import counted
@@ -69,9 +69,9 @@ def show_mending(files: Sequence[str], config: Config, kinds: str, *, as_data: b
     total = {"replies": len(found), "unread": unread, "changed": changed, "mended": dict(mended), "left": dict(left)}
     if as_data:
         data = {"version": 1, "mend": list(mend), "flows": found, "sum": total}
-        write_line(as_json(data, pretty=sys.stdout.isatty()))
+        write_finding(encode(as_json(data, pretty=sys.stdout.isatty()) + "\n"))
     else:
-        write_output(encode("".join(f"{reports.visible(line)}\n" for line in _lines(found, total))))
+        write_finding(encode("".join(f"{reports.visible(line)}\n" for line in _lines(found, total))))
     return 1 if changed else 0
 
 

@@ -21,10 +21,12 @@ middle of a stream ends the reply.
 from functools import partial
 from typing import ClassVar
 
+from toolcalls.request import Request
 from toolcalls.wires.bedrock import codec
+from toolcalls.wires.bedrock.bodies import api_of_reply
 from toolcalls.wires.bedrock.request import request_of
 from toolcalls.wires.bedrock_runtime import BedrockRuntime
-from toolcalls.wires.frames import Form
+from toolcalls.wires.frames import FRAMES, Form
 
 
 class _Invoke(BedrockRuntime):
@@ -32,6 +34,12 @@ class _Invoke(BedrockRuntime):
 
     stream_path: ClassVar[str] = "/invoke-with-response-stream"
     stream_form: ClassVar[Form] = "eventstream_chunks"
+
+    def unasked(self, body: bytes, form: Form) -> Request | None:
+        """The first payload that says whose it is says whether it has a place for calls."""
+        payloads = [body] if form == "whole" else [frame.data or b"" for frame in FRAMES[form]().feed(body)]
+        api = next(filter(None, map(api_of_reply, payloads)), None)
+        return None if api is None else Request(carries_calls=api in codec.WITH_CALLS)
 
 
 WIRE = _Invoke(

@@ -14,6 +14,7 @@ from toolcalls.wires.mending import Mender as AnyMender
 
 _MESSAGES: Api = "anthropic"
 _CONVERSE: Api = "bedrock_converse"
+WITH_CALLS = frozenset({_MESSAGES, _CONVERSE})  # replies of all others are only read
 _ERROR = b'{"type":"error"}'  # how Messages ends a stream that has failed
 
 
@@ -71,7 +72,7 @@ class Codec(Undivided):
         if api == "completions":
             return Completions(streamed=self._streamed)
         wire = all_wires()[api]
-        if api in {_MESSAGES, _CONVERSE}:
+        if api in WITH_CALLS:
             return wire.codec(streamed=self._streamed)
         return _Observed(wire, streamed=self._streamed)
 
@@ -95,7 +96,7 @@ class Mender:
         """The payloads in the place of a frame's; None where it stays as it is."""
         if not self._chosen and (api := api_of_reply(payload)) is not None:
             self._chosen = True
-            if api in {_MESSAGES, _CONVERSE}:
+            if api in WITH_CALLS:
                 self._inner = all_wires()[api].mender(self._mending, streamed=self._streamed)
             self.calls = self.calls if self._inner is None else self._inner.calls
         return None if self._inner is None else self._inner.mend(payload)
@@ -126,7 +127,7 @@ class Answering(answers.Answering):
     def saw(self, payload: bytes) -> None:
         """An event in front of the error."""
         api = api_of_reply(payload) if self._inner is None else None
-        if api in {_MESSAGES, _CONVERSE}:
+        if api in WITH_CALLS:
             self._inner = _answering(api)
         elif api is not None:
             self.answered = True  # it has no place for calls
