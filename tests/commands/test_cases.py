@@ -1,8 +1,10 @@
 """`toolcalls cases`: the cases as lines for other parsers, and parsers that are run on them."""
 
 import json
+import select
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from support.casefiles import dialect_cases
 from toolcalls import cli
+from toolcalls.commands import line_program
 from toolcalls.commands.cases import LINE
 from toolcalls.commands.dialect_cases import pieces
 from toolcalls.dialects import all_dialects
@@ -128,7 +131,6 @@ def test_a_parser_that_streams_is_asked_in_each_way(
     ("then", "said"),
     [
         ("if found: sys.exit('cannot go on')", "failed: it died with status 1: cannot go on"),
-        ("if found: import time; time.sleep(60)", "failed: no answer in 1 seconds"),
         ("if found: print('hello', flush=True); continue", "failed: its answer is no JSON"),
         ("if found: print('{\"id\": 7}', flush=True); continue", "failed: its answer is for '7'"),
         ("if found: print(json.dumps({'error': 'no grammar'}), flush=True); continue", "failed: no grammar"),
@@ -138,9 +140,33 @@ def test_a_parser_that_streams_is_asked_in_each_way(
 def test_a_case_that_fails_costs_no_other(
     then: str, said: str, file: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    status, counts, lines = table(file, parser(tmp_path, then), capfd, "--timeout", "1")
+    status, counts, lines = table(file, parser(tmp_path, then), capfd)
     assert (status, counts["failed"], counts["right"]) == (1, 1, 1)
     assert said in lines[0]
+
+
+def test_a_parser_that_is_silent_costs_no_other_case(
+    file: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time is over once it says that it falls silent: to start one may take longer than it may be silent for."""
+    silent = tmp_path / "silent"
+    waited: list[float] = []
+
+    def waits(*given: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        *files, seconds = given
+        waited.append(seconds)
+        while not any(ready := select.select(*files, 0.01)):
+            if silent.exists():
+                silent.unlink()
+                break
+        return ready
+
+    monkeypatch.setattr(line_program, "select", SimpleNamespace(select=waits))
+    then = f"if found: import time; open({str(silent)!r}, 'w').close(); time.sleep(600)"
+    status, counts, lines = table(file, parser(tmp_path, then), capfd, "--timeout", "7")
+    assert (status, counts["failed"], counts["right"]) == (1, 1, 1)
+    assert "failed: no answer in 7 seconds" in lines[0]
+    assert 0 < max(waited) <= 7
 
 
 def test_a_parser_that_always_dies_is_given_up(capfd: pytest.CaptureFixture[str]) -> None:

@@ -1,12 +1,33 @@
 """How an agent is led to the proxy: the table of agents, base URLs, proxies."""
 
 import re
+import socket
+import sys
+from typing import Any
 
 import pytest
 
 from toolcalls.commands.streams import BadInput
 from toolcalls.launch.agents import AGENTS, OTHER, agent_in
-from toolcalls.launch.routing import routed
+from toolcalls.launch.routing import Routing, reserved_ports
+from toolcalls.launch.routing import routed as routed_with
+
+
+def routed(*given: Any) -> Routing:
+    with reserved_ports() as free_port:
+        command, environment, *upstream = given
+        return routed_with(command, environment, free_port, *upstream)
+
+
+def test_nobody_else_gets_a_port_that_is_reserved_and_a_server_may_listen_there() -> None:
+    with reserved_ports() as free_port:
+        ports = [free_port() for _ in range(3)]
+        assert len(set(ports)) == 3
+        with socket.create_server(("127.0.0.1", ports[0])), socket.create_connection(("127.0.0.1", ports[0])):
+            pass
+        if sys.platform == "linux":
+            with socket.socket() as other, pytest.raises(OSError, match="in use"):
+                other.bind(("127.0.0.1", ports[1]))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from distributed import Client
 from moto.server import ThreadedMotoServer
 
 from support import manyflows
+from support.loopback import LIMIT
 from toolcalls import cli
 from toolcalls.mitm.offline.archive import on_dask
 
@@ -80,8 +81,8 @@ def scheduler(store: s3fs.S3FileSystem, tmp_path: Path) -> Iterator[tuple[str, l
             )
             for number in range(2)
         ]
-        with Client(scheduler_file=str(file), timeout="60s") as client:
-            client.wait_for_workers(2, timeout=60)
+        with Client(scheduler_file=str(file), timeout=LIMIT) as client:
+            client.wait_for_workers(2, timeout=LIMIT)
             address = str(client.scheduler.address)
         yield address, workers
 

@@ -22,7 +22,7 @@ AGENT = """
 import json, os, sys, urllib.request
 url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
 asked = urllib.request.Request(url, sys.argv[1].encode(), {"content-type": "application/json"})
-with urllib.request.urlopen(asked, timeout=60) as reply:
+with urllib.request.urlopen(asked, timeout=180) as reply:
     events = [json.loads(line[6:]) for line in reply.read().decode().splitlines() if line.startswith("data: {")]
 calls = [call for event in events for call in event["choices"][0]["delta"].get("tool_calls", ())]
 print("calls:", [call["function"]["name"] for call in calls if call["function"].get("name")])

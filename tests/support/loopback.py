@@ -365,10 +365,11 @@ class Dump:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            with self._printed:
-                self.lines.append(line.rstrip("\n"))
-                self._printed.notify_all()
+        with self._process.stdout as output:
+            for line in output:
+                with self._printed:
+                    self.lines.append(line.rstrip("\n"))
+                    self._printed.notify_all()
         with self._printed:
             self._over = True
             self._printed.notify_all()

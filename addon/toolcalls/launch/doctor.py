@@ -27,7 +27,7 @@ from toolcalls.insight.redaction import redacted_url
 from toolcalls.launch.addon_path import ADDON
 from toolcalls.launch.agents import AGENTS, OTHER, Agent, agent_in
 from toolcalls.launch.authorities import ADDING, certificates, system_authorities
-from toolcalls.launch.routing import HOST, routed
+from toolcalls.launch.routing import HOST, reserved_ports, routed
 from toolcalls.launch.trial import TrialFailed, try_new_proxy, try_running_proxy
 
 _PORT = 8080  # mitmproxy's
@@ -208,7 +208,8 @@ def _command(command: list[str], environment: Mapping[str, str]) -> Iterator[Fin
         yield Finding("!!", f"{command[0]}: there is no such command on PATH")
         return
     try:
-        routing = routed(command, environment)
+        with reserved_ports() as free_port:
+            routing = routed(command, environment, free_port)
     except BadInput as error:
         yield Finding("!!", str(error))
         return

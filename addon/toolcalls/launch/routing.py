@@ -5,7 +5,9 @@ agent's traffic passes, and no certificate is needed. Everything else goes by th
 """
 
 import socket
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from toolcalls.commands.server_urls import server_url
@@ -33,14 +35,16 @@ class Routing:
     forward: int | None = None
 
 
-def routed(command: Sequence[str], environment: Mapping[str, str], upstream: str = "") -> Routing:
-    """The routing of an agent's command. Raises BadInput for an upstream that is no URL, or that this agent cannot be
-    told by a variable.
+def routed(
+    command: Sequence[str], environment: Mapping[str, str], free_port: Callable[[], int], upstream: str = ""
+) -> Routing:
+    """The routing of an agent's command, with ports that `free_port` gives. Raises BadInput for an upstream that is no
+    URL, or that this agent cannot be told by a variable.
     """
     agent, place = agent_in(command)
     bases = _bases(agent, environment, upstream)
     if not bases:
-        return _forward(agent, command, environment)
+        return _forward(agent, command, environment, free_port())
     modes, variables, words = [], {}, list(command)
     for variable, url in bases.items():
         server = server_url(url, "--upstream" if upstream else variable)
@@ -70,8 +74,7 @@ def _bases(agent: Agent, environment: Mapping[str, str], upstream: str) -> dict[
     return {name: environment[name] for name in agent.base_urls if environment.get(name)}
 
 
-def _forward(agent: Agent, command: Sequence[str], environment: Mapping[str, str]) -> Routing:
-    port = free_port()
+def _forward(agent: Agent, command: Sequence[str], environment: Mapping[str, str], port: int) -> Routing:
     url = f"http://{HOST}:{port}"
     outer = environment.get("https_proxy") or environment.get("HTTPS_PROXY", "")
     mode = f"regular@{HOST}:{port}"
@@ -90,9 +93,22 @@ def _forward(agent: Agent, command: Sequence[str], environment: Mapping[str, str
     return Routing(agent, (mode,), tuple(command), variables, port)
 
 
-def free_port() -> int:
-    """A port of this machine that nobody listens at."""
-    with socket.socket() as free:
-        free.bind((HOST, 0))
-        port: int = free.getsockname()[1]
-        return port
+@contextmanager
+def reserved_ports() -> Iterator[Callable[[], int]]:
+    """A function that gives a port of this machine at each call; nobody else gets these while the block runs.
+
+    A socket that is bound and does not listen holds each. On Linux a server may listen there all the same, as both set
+    SO_REUSEADDR (ip(7), socket(7)). Elsewhere no two sockets may have one port, so it is only free when it is chosen.
+    """
+    with ExitStack() as held:
+
+        def free_port() -> int:
+            free = held.enter_context(socket.socket())
+            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            free.bind((HOST, 0))
+            port: int = free.getsockname()[1]
+            if sys.platform != "linux":
+                free.close()
+            return port
+
+        yield free_port

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from toolcalls.commands.streams import BadInput, print_error
 from toolcalls.launch.authorities import is_written, java_options, trusting
 from toolcalls.launch.proxy import Proxy, running
-from toolcalls.launch.routing import HOST, Routing, free_port, routed
+from toolcalls.launch.routing import HOST, Routing, reserved_ports, routed
 
 _NAME = "toolcalls run"
 _PAGE = "toolcalls: sessions and scorecard at "
@@ -29,10 +29,11 @@ _NOT_FOUND, _NOT_RUNNABLE, _SIGNAL = 127, 126, 128  # exit statuses, as shells g
 
 def run(arguments: Namespace) -> int:
     """The command: the agent's exit status. Raises BadInput."""
-    routing = routed(arguments.command_line, os.environ, arguments.upstream or "")
-    with TemporaryDirectory(prefix="toolcalls-run-") as made:
+    with reserved_ports() as free_port, TemporaryDirectory(prefix="toolcalls-run-") as made:
         folder = Path(made)
-        options = [*_options(arguments), *(word for mode in routing.modes for word in ("--mode", mode))]
+        routing = routed(arguments.command_line, os.environ, free_port, arguments.upstream or "")
+        modes = (word for mode in routing.modes for word in ("--mode", mode))
+        options = [*_options(arguments, free_port), *modes]
         with running("web" if arguments.web else "dump", options, folder / "mitmproxy.log") as proxy:
             proxy.wait_for(
                 lambda lines: (
@@ -52,7 +53,7 @@ def run(arguments: Namespace) -> int:
     return status
 
 
-def _options(arguments: Namespace) -> list[str]:
+def _options(arguments: Namespace, free_port: Callable[[], int]) -> list[str]:
     """mitmproxy's options, without its modes."""
     settings = ["flow_detail=0"]
     if arguments.web:

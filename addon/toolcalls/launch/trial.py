@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from toolcalls.launch.proxy import running
-from toolcalls.launch.routing import HOST, free_port
+from toolcalls.launch.routing import HOST, reserved_ports
 
 _SECONDS = 30.0  # for one answer
 _PATH = "/v1/chat/completions"
@@ -80,8 +80,8 @@ def try_new_proxy() -> None:
     """Start a proxy with the addon in front of the trial's server. Raises TrialFailed, and BadInput where mitmproxy
     does not start.
     """
-    port = free_port()
-    with _model() as model, TemporaryDirectory(prefix="toolcalls-doctor-") as folder:
+    with _model() as model, reserved_ports() as free_port, TemporaryDirectory(prefix="toolcalls-doctor-") as folder:
+        port = free_port()
         options = ["--mode", f"reverse:http://{HOST}:{model}@{HOST}:{port}", "--set", "flow_detail=0"]
         with running("dump", options, Path(folder) / "mitmproxy.log") as proxy:
             proxy.wait_for(lambda lines: any(" listening at " in line for line in lines))
