@@ -11,6 +11,12 @@ OURS = {
         "/chat/completions?beta=true",
         "/api/v0/chat/completions",
         "/openai/v1/chat/completions/",
+        "/openai/deployments/made-up/chat/completions?api-version=2024-10-21",
+        "/v1/account/gateway/compat/chat/completions",
+        "/v1/projects/p/locations/l/endpoints/openapi/chat/completions",
+        f"{VERTEX}/mistralai/models/mistral-large@2411:streamRawPredict",
+        f"{VERTEX}/mistralai/models/mistral-large@2411%3ArawPredict",
+        f"{VERTEX}/ai21/models/jamba-large:rawPredict",
     ],
     "openai_responses": [
         "/v1/responses",
@@ -57,6 +63,9 @@ NOBODYS = [
     "/v1/responses/compact",
     "/v1/responses/input_tokens",
     f"{VERTEX}/anthropic/models/count-tokens:rawPredict",
+    f"{VERTEX}/mistralai/models/m:predict",
+    f"{VERTEX}/acme/models/m:rawPredict",
+    f"{VERTEX}/mistralai/models/:rawPredict",
     "/v1/messages/count_tokens",
     "/v1/messages/batches",
     "/v1/messages/batches/b/results",
@@ -122,6 +131,8 @@ def test_paths_of_no_wire(path: str) -> None:
         ("/model/us.amazon.nova-lite-v1:0/converse", "us.amazon.nova-lite-v1:0"),
         ("/model/arn%3Aaws%3Abedrock%3A%3A1%3Ax%2Fy/converse", "arn:aws:bedrock::1:x/y"),
         ("/openai/deployments/m/completions", "m"),
+        (f"{VERTEX}/mistralai/models/mistral-large@2411%3ArawPredict", "mistral-large@2411"),
+        (f"{VERTEX}/anthropic/models/claude-3-7-sonnet%4020250219:streamRawPredict", "claude-3-7-sonnet@20250219"),
     ],
 )
 def test_the_model_in_a_path(path: str, model: str) -> None:

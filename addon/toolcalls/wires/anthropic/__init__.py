@@ -35,14 +35,13 @@ redacted thinking, signatures, citations and the blocks of the provider's tools 
     replacement    calls of a whole reply as blocks
 """
 
-from urllib.parse import urlsplit
-
 from toolcalls.wires import Wire
 from toolcalls.wires.anthropic import answer
 from toolcalls.wires.anthropic.mending import StreamMender, WholeMender
 from toolcalls.wires.anthropic.request import request_of
 from toolcalls.wires.anthropic.stream import Stream
 from toolcalls.wires.anthropic.whole import Whole
+from toolcalls.wires.vertex import publisher_of
 
 
 class _Anthropic(Wire):
@@ -50,11 +49,7 @@ class _Anthropic(Wire):
 
     def matches(self, path: str) -> bool:
         """Any path of the API, behind a gateway's prefix or not, and Vertex AI's."""
-        plain = urlsplit(path).path.rstrip("/").replace("%3A", ":").replace("%3a", ":")
-        if "/publishers/anthropic/models/" in plain:
-            model, _, method = plain.rpartition("/")[2].rpartition(":")
-            return method in {"rawPredict", "streamRawPredict"} and model != "count-tokens"
-        return plain.endswith(self.path)
+        return super().matches(path) or publisher_of(path) == "anthropic"
 
 
 WIRE = _Anthropic(

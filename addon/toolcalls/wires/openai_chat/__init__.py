@@ -27,8 +27,20 @@ from toolcalls.wires.openai_chat.mending import StreamMender, WholeMender
 from toolcalls.wires.openai_chat.request import request_of
 from toolcalls.wires.openai_chat.stream import Stream
 from toolcalls.wires.openai_chat.whole import Whole
+from toolcalls.wires.vertex import publisher_of
 
-WIRE = Wire(
+_ON_VERTEX = frozenset({"ai21", "mistralai"})
+
+
+class _OpenAIChat(Wire):
+    """The wire. On Vertex AI two publishers' models take its bodies: `publishers/mistralai/models/M:rawPredict`."""
+
+    def matches(self, path: str) -> bool:
+        """Any path of the API, behind a gateway's prefix or not, and Vertex AI's."""
+        return super().matches(path) or publisher_of(path) in _ON_VERTEX
+
+
+WIRE = _OpenAIChat(
     "openai_chat", "/chat/completions", request_of, Stream, Whole,
     answer=answer.whole, answering=answer.Answering,
     mends_stream=StreamMender, mends_whole=WholeMender, shows_open_calls=True, says_calls=True, stop_names_choice=True,
