@@ -2,7 +2,8 @@
 
 Headers run into the text in front of them and behind them. A call is one to a declared tool, and it ends where its JSON
 ends. `analysis` begins reasoning only where a word follows that such reasoning begins with; `assistantfinal` and the
-like, which no prose holds, end it.
+like, which no prose holds, end it. Words in another script may stand between a recipient and the arguments: GPT-5 leaks
+its headers so (openai/codex #15822, livekit/agents-js #1632).
 """
 
 import re
@@ -26,11 +27,13 @@ analysisWe need the file.assistantcommentary to=functions.read_file json{"path":
 
 # A header is looked at whole before anything of it counts, so it is bounded.
 _MAX_HEADER = 256
+_NOISE = r"(?:[^\x00-\x7f][^\s<{\"]*+)"
 _HEADER = re.compile(
     r"(?:<\|start\|>)?(?:assistant|analysis|commentary|final|<\|channel\|>|\s)*to=(?P<recipient>[^\s<{]+)"
-    r"\s*(?:<\|channel\|>)?\s*(?:analysis|commentary|final)?\s*(?:<\|constrain\|>)?\s*(?:json|code)?\s*(?:<\|message\|>)?\s*"
+    rf"\s*(?:<\|channel\|>)?\s*(?:analysis|commentary|final)?\s*(?:<\|constrain\|>)?\s*(?:{_NOISE}\s*)*(?:json|code)?"
+    r"\s*(?:<\|message\|>)?\s*"
 )
-_GLUED = re.compile(r"(?:analysis|commentary|final)?(?:json|code)?\Z")
+_GLUED = re.compile(rf"(?:{_NOISE}|(?:analysis|commentary|final)?(?:json|code)?)\Z")
 # The arguments, or a line that no header goes on with. A line end before the arguments is part of it.
 _STOP = re.compile(r'(?:"(?:\\")?)?\{|\n\s*(?=[^\s{jca<"])')
 _PREFIX = "functions."
