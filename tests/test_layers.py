@@ -113,7 +113,7 @@ FILES = {
     "launch": "addon_path agents authorities proxy | routing | run trial | doctor",
     "demo": "observations | client display model_server proxy",
     "mitm": """
-        append_file config_file content_codings exposed_listeners console_status loading log_line progress
+        append_file config_file content_codings exposed_listeners console_status health loading log_line progress
         recorded_verdicts reply_forms request_signing requirements run_totals start unknown_apis |
         banner exchange_plan journal response_tap | flow_metadata metrics | background error_replies websocket
         | flow_redaction hook_work judging live mitmweb | views | flow_records tables recording | offline | page
@@ -293,7 +293,7 @@ def test_ruff_knows_the_same_world() -> None:
         "addon/toolcalls/processors/reactor_runner.py",
         "addon/toolcalls/text/patterns.py",
         "addon/toolcalls/{cli.py,demo/**}",
-        "{bench,recordings,scripts,tests}/**",
+        "{bench,config,recordings,scripts,tests}/**",
     }
 
 

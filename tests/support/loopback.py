@@ -419,6 +419,10 @@ class Dump:
         self._reader.join(LIMIT)
         return status
 
+    def wait_until_over(self) -> None:
+        """Wait, for however long, until it prints no more: it has ended."""
+        self._reader.join()
+
     def stop(self) -> int:
         """Ask it to end, as Ctrl-C does; the exit status."""
         if self._process.poll() is None:

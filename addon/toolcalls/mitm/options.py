@@ -1,5 +1,5 @@
 """The addon's options, and what they name: the configuration file, the log of verdicts, the folder of recordings, the
-address of the metrics.
+addresses of the metrics and of the answers to a load balancer.
 """
 
 import sys
@@ -16,6 +16,7 @@ from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.recording.limits import Limits, bytes_of, seconds_of
 
 if TYPE_CHECKING:
+    from toolcalls.mitm.health import Health
     from toolcalls.mitm.journal import Journal
     from toolcalls.mitm.metrics.counts import Metrics
     from toolcalls.mitm.recording.recorder import Recorder
@@ -31,6 +32,7 @@ class Options:
         self.journal: Journal | None = None
         self.recorder: Recorder | None = None
         self.metrics: Metrics | None = None
+        self.health: Health | None = None
 
     @property
     def rejudges(self) -> bool:
@@ -47,6 +49,12 @@ class Options:
             str,
             "",
             "Where Prometheus finds counts: a port of this machine, or HOST:PORT. Empty: nowhere.",
+        )
+        loader.add_option(
+            "toolcalls_health",
+            str,
+            "",
+            "Where a load balancer asks whether the proxy listens: a local port, or HOST:PORT. Empty: nowhere.",
         )
         loader.add_option("toolcalls_log", str, "", "A file that gets one line of JSON for each verdict. Empty: none.")
         loader.add_option(
@@ -109,6 +117,11 @@ class Options:
                 self.metrics.close()
                 self.metrics = None
             self.metrics = _metrics(ctx.options.toolcalls_metrics)
+        if "toolcalls_health" in updated:
+            if self.health is not None:
+                self.health.close()
+                self.health = None
+            self.health = _health(ctx.options.toolcalls_health)
         if any(name.startswith("toolcalls_record") for name in updated):
             limits = _limits()
             recorder = _open("toolcalls_record", lambda path: _recorder(path, limits))
@@ -117,8 +130,8 @@ class Options:
             self.recorder = recorder
 
     def close(self) -> None:
-        """Close the log, the recording and the metrics."""
-        for output in (self.journal, self.recorder, self.metrics):
+        """Close the log, the recording, the metrics and the answers to a load balancer."""
+        for output in (self.journal, self.recorder, self.metrics, self.health):
             if output is not None:
                 output.close()
 
@@ -151,7 +164,7 @@ def _metrics(address: str) -> "Metrics | None":
     """The metrics at an address; None for an empty one. Raises ConfigError."""
     if not address:
         return None
-    host, port = _host_and_port(address)
+    host, port = _host_and_port("toolcalls_metrics", address)
     try:
         from toolcalls.mitm.metrics.counts import Metrics  # noqa: PLC0415 - needs the extra
     except ModuleNotFoundError as error:
@@ -164,11 +177,24 @@ def _metrics(address: str) -> "Metrics | None":
         raise ConfigError(f"toolcalls_metrics: {host}:{port}: {error.strerror}") from error
 
 
-def _host_and_port(address: str) -> tuple[str, int]:
+def _health(address: str) -> "Health | None":
+    """The answers to a load balancer at an address; None for an empty one. Raises ConfigError."""
+    if not address:
+        return None
+    from toolcalls.mitm.health import Health  # noqa: PLC0415 - only where the option is set
+
+    host, port = _host_and_port("toolcalls_health", address)
+    try:
+        return Health(host, port)
+    except OSError as error:
+        raise ConfigError(f"toolcalls_health: {host}:{port}: {error.strerror}") from error
+
+
+def _host_and_port(option: str, address: str) -> tuple[str, int]:
     """What `9464`, `127.0.0.1:9464` and `[::1]:9464` name. Raises ConfigError."""
     host, _, port = address.rpartition(":")
     if not (port.isascii() and port.isdecimal() and int(port) < 2**16):
-        raise ConfigError(f"toolcalls_metrics: expected a port, or an address as in 127.0.0.1:9464, found {address!r}")
+        raise ConfigError(f"{option}: expected a port, or an address as in 127.0.0.1:9464, found {address!r}")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 

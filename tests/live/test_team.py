@@ -1,0 +1,67 @@
+"""Several workers behind HAProxy, with the files that ship: sessions stay, and workers come and go under streams."""
+
+import asyncio
+import re
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from support.loopback import LIMIT, mitmdump
+from support.screens import reserved_port
+from support.team import PacedUpstream, Stream, haproxy, read_stream, team
+from support.teamscenes import kill_and_reload
+from support.waiting import seen
+from toolcalls.requests.client_memory import SESSION_HEADERS
+
+needs_haproxy = pytest.mark.skipif(haproxy() is None, reason="HAProxy is not installed")
+
+
+@needs_haproxy
+def test_workers_are_killed_and_restarted_under_streams(tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with PacedUpstream() as upstream:
+            with team(tmp_path, 2, upstream.url) as made:
+                outcome = await kill_and_reload(made, upstream, 40)
+                assert outcome.mistakes() == []
+                assert outcome.killed, "no stream was on the worker that was killed"
+                assert {one.worker for one in outcome.late} == {"w1"}, "the worker was not emptied"
+                assert {one.worker for one in outcome.after} == {"w1", "w2"}
+                again = await asyncio.gather(*(read_stream(Stream(one.name), made.port) for one in outcome.after))
+                assert [one.worker for one in again] == [one.worker for one in outcome.after]
+
+    asyncio.run(scene())
+
+
+def test_a_health_check_is_answered_beside_the_traffic(tmp_path: Path) -> None:
+    """The proxy's own port has nothing of it: no flow, no line, no connection to an upstream."""
+    with (
+        reserved_port() as port,
+        mitmdump(tmp_path, "--set", f"toolcalls_health={port}", to="http://127.0.0.1:9") as dump,
+    ):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=LIMIT) as reply:
+            assert (reply.status, reply.read()) == (200, b"ready\n")
+        assert not re.search(r"GET|connect|200", dump.output), dump.output
+
+
+def test_a_proxy_that_does_not_listen_is_not_ready(tmp_path: Path) -> None:
+    with reserved_port() as port, mitmdump(tmp_path, "-n", "--set", f"toolcalls_health={port}"):
+        seen(lambda: _status(port))
+        assert _status(port) == 503
+
+
+def _status(port: int) -> int:
+    """The status of a health check; 0 where nobody answers."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=LIMIT) as reply:
+            return int(reply.status)
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError:
+        return 0
+
+
+def test_haproxy_knows_the_sessions_that_the_addon_knows() -> None:
+    shipped = (Path(__file__).parents[2] / "config" / "deploy" / "haproxy.cfg").read_text(encoding="utf-8")
+    assert re.findall(r"set-var\(txn\.session\) req\.hdr\(([\w-]+)\)", shipped) == [*SESSION_HEADERS]
