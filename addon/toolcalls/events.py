@@ -76,7 +76,8 @@ class CallStart(msgspec.Struct, frozen=True, gc=False):
     `more` of a name is likely where its arguments have not begun, and perhaps comes where they have, but are empty.
     `dialect` is None for a native call as its upstream made it, and "" for a call that a processor has made anew.
     `form` is the wire's own word for a call that is no function's (a custom tool's, a shell's), "" for a function's,
-    and one of `FUNCTION_FORMS` for a function's in an older form. `space` is the namespace that declares the tool.
+    and one of `FUNCTION_FORMS` for a function's in an older form. `space` is the namespace that declares the tool; what
+    the name is where another tool has it, too, says `Toolbox.in_space`.
     """
 
     index: int
@@ -97,11 +98,13 @@ class CallUpdate(msgspec.Struct, frozen=True, gc=False):
     name       all of its name
     arguments  its argument JSON, where the wire repeats it at the end and it differs; None: more of the name came
     piece      the name as this frame alone has it, which some clients take
+    space      the namespace that declares the tool
     """
 
     name: str
     arguments: str | None = None
     piece: str = ""
+    space: str = ""
 
 
 class CallPiece(msgspec.Struct, frozen=True, gc=False):

@@ -458,6 +458,8 @@ class Exchange:
             elif isinstance(event, CallStart | CallPiece | CallEnd):
                 if isinstance(event, CallStart):
                     self._plan.calls(number)
+                if isinstance(event, CallStart) or (isinstance(event, CallPiece) and event.update is not None):
+                    event = self._plan.declared(event)  # noqa: PLW2901 - as the tools have it
                 lane.native(waiting, event)
             elif isinstance(event, Finish):
                 if (

@@ -8,7 +8,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
-from toolcalls.events import CallStart, Note
+from msgspec.structs import replace as replace_fields
+
+from toolcalls.events import CallPiece, CallStart, Note
 from toolcalls.ids import call_id
 from toolcalls.processors import LoopWatch, Processors, Reply
 from toolcalls.processors.guarded_text import GuardedText
@@ -272,6 +274,14 @@ class Plan:
                 rows.setdefault(self.reply_of(lane), []).append((call.name, call.arguments))
         for lane, row in rows.items():
             yield from ((lane, note) for note in self._watch.notes(row))
+
+    def declared(self, event: CallStart | CallPiece) -> CallStart | CallPiece:
+        """A native event with a name as the tools have it, where a namespace tells two of the same name apart."""
+        named = event if isinstance(event, CallStart) else event.update
+        if named is None or not named.space:
+            return event
+        named = replace_fields(named, name=self._tools.in_space(named.space, named.name))
+        return named if isinstance(named, CallStart) else replace_fields(event, update=named)
 
     def reply_of(self, lane: int) -> int:
         """The number of the reply that a lane is a part of."""

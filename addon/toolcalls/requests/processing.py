@@ -50,10 +50,13 @@ def loop_watch_for(wire: str, body: bytes, route: Route, decision: Decision) -> 
 
 
 def _may_repeat(body: bytes, loops: Loops, names: frozenset[str]) -> bool:
-    """Whether a request names one of these tools often enough for a reply to close a loop. Names may be escaped."""
+    """Whether a request names one of these tools often enough for a reply to close a loop. Names may be escaped, and
+    the namespace of a tool may stand apart from its name.
+    """
     counts = (loops.same_call - 1, loops.same_result, loops.cycle - 1)
     fewest = min((count for count in counts if count > 0), default=0)
-    return fewest > 0 and any(not name.isascii() or body.count(name.encode()) >= fewest for name in names)
+    own = [name.rpartition(".")[2] for name in names]
+    return fewest > 0 and any(not name.isascii() or body.count(name.encode()) >= fewest for name in own)
 
 
 def _recent_turns(wire: str, body: bytes, decision: Decision) -> Sequence[Turn]:

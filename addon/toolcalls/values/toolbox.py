@@ -144,6 +144,11 @@ class Toolbox:
         tool = self._tools.get(name)
         return tool.space if tool else ""
 
+    def in_space(self, space: str, name: str) -> str:
+        """The name of a tool that a namespace declares: with the namespace in front where the request has it so."""
+        full = f"{space}.{name}"
+        return full if full in self._tools else name
+
     def required(self, name: str) -> tuple[str, ...]:
         """The parameters that a tool requires."""
         tool = self._tools.get(name)

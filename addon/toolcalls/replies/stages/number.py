@@ -97,9 +97,9 @@ class Number(Stage):
             begun = self._client_call(part, wanted=None if calls.renumbers else part.index)
             begun.room = self._room
             calls.natives[part.index] = calls.native_at[begun.index] = begun
-            if begun.index == part.index and begun.form == part.form:
+            if (begun.index, begun.form, begun.space) == (part.index, part.form, part.space):
                 return part
-            return msgspec.structs.replace(part, index=begun.index, form=begun.form)
+            return msgspec.structs.replace(part, index=begun.index, form=begun.form, space=begun.space)
         known = calls.natives.get(part.index)
         if known is None:  # it has its verdict already, or was never begun: events that come twice or out of order
             known = calls.judged.get(part.index)

@@ -77,7 +77,7 @@ class CallKind:
 
     def new_item(self, start: CallStart, namespace: str, like: Fields | None) -> Fields:
         """An item that has just begun. `like` is one that it is to be like, None for a new one."""
-        name = start.name.removeprefix(f"{start.space}.") if start.space else start.name
+        name = name_in(start)
         if like is not None and kind_of(like) is self:
             empty = {} if self.whole else {self.holds[0]: rawjson.string("")}
             renamed = {} if self.name(like) == name else {"name": rawjson.string(name)}
@@ -142,6 +142,11 @@ def _is_hosted(item: Fields) -> bool:
 def kind_of_form(form: str) -> CallKind:
     """The kind that the hub calls so; a function for what is unknown here."""
     return KINDS.get(form, FUNCTION)
+
+
+def name_in(start: CallStart) -> str:
+    """A call's name as its item has it, which names the namespace apart."""
+    return start.name.removeprefix(f"{start.space}.") if start.space else start.name
 
 
 def namespaces(tools: object) -> dict[str, str]:

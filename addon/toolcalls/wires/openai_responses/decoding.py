@@ -80,7 +80,7 @@ def of_item(kind: CallKind, item: Fields) -> Iterator[Reason]:
 def whole_call(lane: int, index: int, kind: CallKind, item: Fields, ids: Container[str]) -> Iterator[Part]:
     """A call that is there as a whole. `ids` are those of the calls before it."""
     id_ = rawjson.word(item, "call_id")
-    yield lane, CallStart(index, kind.name(item), id=id_, form=kind.form)
+    yield lane, CallStart(index, kind.name(item), id=id_, form=kind.form, space=rawjson.word(item, "namespace"))
     yield from damages(lane, index, *of_id(id_, ids), *of_item(kind, item))
     yield lane, CallPiece(index, kind.arguments(item))
     if rawjson.word(item, "status") != "incomplete":
@@ -95,6 +95,7 @@ class _Call:
     index: int
     kind: CallKind
     name: str
+    space: str
     id: str
     texts: list[str] = field(default_factory=list, init=False)
 
@@ -102,10 +103,11 @@ class _Call:
         """An event or an item that says at the end what the call is. Nothing, where that was said before."""
         said = self.kind.json("".join(self.texts))
         name = self.kind.name(end) or self.name
+        space = rawjson.word(end, "namespace") or self.space
         arguments = (self.kind.arguments(end) if any(key in end for key in self.kind.holds) else "") or said
-        if name != self.name or not same_arguments(arguments, said):
-            self.name = name
-            yield self.lane, CallPiece(self.index, "", CallUpdate(name, arguments, name))
+        if (name, space) != (self.name, self.space) or not same_arguments(arguments, said):
+            self.name, self.space = name, space
+            yield self.lane, CallPiece(self.index, "", CallUpdate(name, arguments, name, space))
 
 
 class Reading:
@@ -220,9 +222,9 @@ class Reading:
         codes: list[Reason] = [*of_id(id_, self._ids), *of_item(kind, item)]
         if place in self._calls:
             codes.append("glued_calls")
-        call = self._calls[place] = _Call(self._lane, index, kind, name, id_)
+        call = self._calls[place] = _Call(self._lane, index, kind, name, rawjson.word(item, "namespace"), id_)
         self._ids.setdefault(id_, []).append(call)
-        yield self._lane, CallStart(index, name, id=id_, form=kind.form)
+        yield self._lane, CallStart(index, name, id=id_, form=kind.form, space=call.space)
         yield from damages(self._lane, index, *codes)
 
     def _arguments(self, event: Fields, kind: CallKind, piece: bool) -> Iterator[Part]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires.openai_responses.calls import CallItem, kind_of, kind_of_form
+from toolcalls.wires.openai_responses.calls import CallItem, kind_of, kind_of_form, name_in
 from toolcalls.wires.replacement import WholeCall
 
 
@@ -16,7 +16,7 @@ class ItemCall(WholeCall):
         kind = kind_of(item)
         if kind is None or self.start.dialect is not None or kind.form != self.start.form:
             return False
-        is_same = (kind.name(item), kind.arguments(item)) == (self.start.name, self.arguments)
+        is_same = (kind.name(item), kind.arguments(item)) == (name_in(self.start), self.arguments)
         return is_same and rawjson.word(item, "call_id") in {"", self.start.id}
 
     def item(self, namespaces: Mapping[str, str], like: Fields | None = None) -> Fields:
