@@ -77,8 +77,9 @@ class _Mixed:
         closers = tuple(closer for mark in marks for closer in _CLOSERS[mark])
         while True:
             own = yield from reader.read(scan, sink, tools)
+            follow = (*closers, *_OPENED) if own else closers  # behind a call that broke, another mark is another block's
             space = yield from scan.space()
-            while (mark := (yield from scan.among((*closers, *_OPENED), space))) is not None:
+            while (mark := (yield from scan.among(follow, space))) is not None:
                 own = True
                 scan.take(space + len(mark))
                 space = yield from scan.space()

@@ -474,6 +474,8 @@ class Reader:
             if not scan.text.isascii():
                 look = self._openers.look_alike(scan.text, scan.pos, opener)
                 while look is not None and look.literal:
+                    if opener is None and not scan.ended and look.end > stop:
+                        break  # an opener may begin inside it, and what is one is no part of anything else
                     self._show(look.start)
                     if self._ledger.judged >= self._route.max_candidates:
                         return look

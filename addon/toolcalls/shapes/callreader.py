@@ -163,11 +163,16 @@ class CallReader:
         return True
 
     def lacks_braces(self) -> Step[bool]:
-        """Whether what follows here ends an object without its brace."""
+        """Whether what follows here ends an object without its brace.
+
+        Where no closer stands behind it, the reply's end does, unless it broke off.
+        """
         space = yield from self.scan.space()
         if (yield from self.scan.starts(",", space)):
             return (yield from self.scan.starts("{", (yield from self.scan.space(space + 1))))
-        return (yield from self.scan.among(self._follow, space)) is not None
+        if (yield from self.scan.among(self._follow, space)) is not None:
+            return True
+        return not (self._closed or self.scan.cut) and self.scan.stops_short(("}",), space)
 
     def array(self, depth: int = 0) -> Step[bool]:
         """An array of calls that begins here. Returns whether it is complete and held a call."""

@@ -8,6 +8,7 @@ openers might stand in them without end.
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -103,12 +104,18 @@ class BrokenObject:
 
 
 def complete_object(
-    scan: Scanner, *, listed: bool = False, broken: BrokenObject | None = None
+    scan: Scanner,
+    *,
+    listed: bool = False,
+    broken: BrokenObject | None = None,
+    ends: Callable[[int], Step[bool]] | None = None,
 ) -> Step[CompleteValue | None]:
     """The object that begins here, consumed, if it has no keys but those of a call; None otherwise.
 
     listed   it stands in an array: where that ends or goes on with another object, the brace that is missing is read
     broken   is given what is known of one that cannot be read to its end
+    ends     whether what holds the object ends so many characters from here: then the brace that is missing behind
+             whole arguments is read
     """
     broken = broken or BrokenObject()
     if (yield from scan.among(_ESCAPED)):
@@ -155,7 +162,11 @@ def complete_object(
         if not (yield from accept(scan, ",")):
             break
         broken.unclosed = []
-    return CompleteValue(f"{{{','.join(written)}}}", repairs) if (yield from accept(scan, "}")) else None
+    if (yield from accept(scan, "}")):
+        return CompleteValue(f"{{{','.join(written)}}}", repairs)
+    if ends is None or not (broken.name and broken.given and (yield from ends((yield from scan.space())))):
+        return None
+    return CompleteValue(f"{{{','.join(written)}}}", [*repairs, "missing_brace"])
 
 
 def bare_key(scan: Scanner) -> Step[CompleteValue | None]:

@@ -135,7 +135,9 @@ class _Objects:
 
     def _object(self, *, listed: bool = False) -> Step[bool]:
         broken = BrokenObject()
-        found = yield from complete_object(self._scan, listed=listed, broken=broken)
+        found = yield from complete_object(
+            self._scan, listed=listed, broken=broken, ends=None if listed else self._ends_here
+        )
         if found is None:
             return (yield from self._broken(broken))
         meaning = calls_meant(found.json, self._tools)
@@ -167,7 +169,7 @@ class _Objects:
         return True
 
     def _ends_here(self, ahead: int) -> Step[bool]:
-        """Whether the array's bracket is missing: its fence closes here, or the text ends as it should."""
+        """Whether the last bracket or brace is missing: the fence closes here, or the text ends as it should."""
         if (yield from closer_among(self._scan, self._ends, ahead))[1]:
             return True
         return not self._scan.cut and self._scan.stops_short(self._ends or ("]",), ahead)
