@@ -77,7 +77,8 @@ class _Mixed:
         closers = tuple(closer for mark in marks for closer in _CLOSERS[mark])
         while True:
             own = yield from reader.read(scan, sink, tools)
-            follow = (*closers, *_OPENED) if own else closers  # behind a call that broke, another mark is another block's
+            # Behind a call that broke, another mark is another block's.
+            follow = (*closers, *_OPENED) if own else closers
             space = yield from scan.space()
             while (mark := (yield from scan.among(follow, space))) is not None:
                 own = True
