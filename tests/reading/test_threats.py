@@ -127,13 +127,14 @@ def test_a_call_behind_another_notation_is_one(case: Mapping[str, Any], policy: 
 
 # Where a token begins with a word, that only counts at the start of a line.
 IN_A_LINE = [name for name in DIALECTS if all_dialects()[name].place == "anywhere" and not written(name)[0].isalpha()]
+ON_LINES = frozenset({"cursor_composer"})  # whose line ends are part of the form
 BEFORE = ("// ", "file:12:", "| x |", "I would never write ", "Sure.", "- item ", "a\\", "**b** ")
 
 
 @pytest.mark.sampled(8)
 @pytest.mark.parametrize("dialect", IN_A_LINE)
 def test_strict_takes_a_special_token_at_the_start_of_a_line_only(dialect: str) -> None:
-    call = written(dialect).replace("\n", "")
+    call = written(dialect) if dialect in ON_LINES else written(dialect).replace("\n", "")
     for before in BEFORE:
         for text in (before + call, f"Look.\n{before}{call}\n"):
             for size in (0, 1, 5):

@@ -302,6 +302,18 @@ def _arrow(cursor: _Cursor) -> Found:
     return name, _once(pairs)
 
 
+def _composer(cursor: _Cursor) -> Found:
+    """Composer's lines: a key behind its token, and its value on those below."""
+    name = cursor.eat("<｜tool▁call▁begin｜>\n{name}\n")["name"]
+    end = "<｜tool▁call▁end｜>"
+    before, *parts = cursor.up_to(end).split("<｜tool▁sep｜>")
+    pairs = [part.removesuffix("\n").partition("\n")[::2] for part in parts]
+    if before or not {key for key, _ in pairs} <= set(TYPES):
+        raise Stray(f"no arguments: {before!r}, {pairs}")
+    cursor.eat(end)
+    return name, _once([(key, TYPES[key](text)) for key, text in pairs])
+
+
 def _yaml(cursor: _Cursor) -> Found:
     name = cursor.eat("<{name}>\n")["name"]
     values = yaml.safe_load(cursor.up_to(f"</{name}>")) or {}
@@ -453,6 +465,7 @@ FORMS: dict[str, Form] = {
     "damaged_tags": Form(
         _each(_tags('invoke name="{name}">', 'parameter name="{key}">{value}/parameter>', "/invoke>"))
     ),
+    "cursor_composer": Form(_each(_composer), "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
     "deepseek_dsml": _dsml("DSML"),
     "dots": Form(_each(_INVOKE), "<dots_function_call>\n", "</dots_function_call>"),
     "forge": Form(

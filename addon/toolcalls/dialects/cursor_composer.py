@@ -1,0 +1,154 @@
+"""`cursor_composer`: DeepSeek's tokens around a name on a line, and each argument as a key with its value below it.
+
+A value runs to the next argument or to the call's end; the line end before that is layout. Several calls may stand
+between the outer tokens, which may be missing. A name on the token's own line, or JSON behind it, is `deepseek_v3`'s or
+`deepseek_v31`'s.
+"""
+
+from collections.abc import Sequence
+
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
+from toolcalls.shapes.arguments import Arguments, Value
+from toolcalls.shapes.raw import on_own_lines, up_to_tag
+from toolcalls.shapes.words import KEY, MAX_WORD, NAME, check_name, word
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members, quote, to_json, to_text
+from toolcalls.values.toolbox import Toolbox
+
+ABOUT = About(
+    form="keys and values",
+    since="0.1.0",
+    written_by="Cursor's Composer, through gateways that pass its text on",
+    source="decolua/9router PR#1335",
+    example="""\
+<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>
+read_file
+<｜tool▁sep｜>path
+src/a.ts
+<｜tool▁call▁end｜><｜tool▁calls▁end｜>""",
+)
+
+
+def _tokens(name: str) -> tuple[str, str]:
+    """A special token as the model writes it, and with ASCII bars."""
+    return f"<｜{name}｜>", f"<|{name}|>"
+
+
+_SECTION, _SECTION_END = _tokens("tool▁calls▁begin"), _tokens("tool▁calls▁end")
+_CALL, _CALL_END = _tokens("tool▁call▁begin"), _tokens("tool▁call▁end")
+_ARGUMENT = _tokens("tool▁sep")
+_LINE_ENDS = ("\n", "\r\n")
+
+
+class _Composer:
+    name = "cursor_composer"
+    place: OpenerPlace = "anywhere"
+    stray_words: tuple[str, ...] = ()
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        """The tokens of a section and of a call."""
+        return (*_SECTION, *_CALL)
+
+    # Reading
+
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
+        """A section with its calls, or calls that follow each other without one."""
+        section = yield from scan.among(_SECTION)
+        ahead = len(section) if section is not None else 0
+        begun = False
+        while (head := (yield from self._head(scan, (yield from scan.space(ahead))))) is not None:
+            name, length = head
+            scan.take(length)
+            arguments = Arguments(sink, tools, sink.begin(name))
+            while not (yield from self._taken(scan, _CALL_END)):
+                if not (yield from self._argument(scan, arguments)):
+                    return False
+            arguments.end()
+            begun, ahead = True, 0
+        return begun and (section is None or (yield from self._closed(scan, sink)))
+
+    def _head(self, scan: Scanner, ahead: int) -> Step[tuple[str, int] | None]:
+        """A call's name, and how far it is to its first argument or its end; None where none of these follows."""
+        opener = yield from scan.among(_CALL, ahead)
+        if opener is None:
+            return None
+        behind = ahead + len(opener)
+        if (yield from scan.among(_LINE_ENDS, behind)) is None:
+            return None
+        start = yield from scan.space(behind)
+        name = yield from word(scan, NAME, start)
+        end = yield from scan.space(start + len(name))
+        whole = (yield from scan.among(_CALL_END, end)) is not None or (yield from self._key(scan, end)) is not None
+        return (name, end) if name and whole else None
+
+    def _key(self, scan: Scanner, ahead: int) -> Step[tuple[str, int] | None]:
+        """An argument's key, and how far it is to its value, which begins on the next line; None where none stands."""
+        token = yield from scan.among(_ARGUMENT, ahead)
+        if token is None:
+            return None
+        start = ahead + len(token)
+        key = yield from word(scan, KEY, start)
+        end = yield from scan.among(_LINE_ENDS, start + len(key))
+        return (key, start + len(key) + len(end)) if key and end is not None else None
+
+    def _argument(self, scan: Scanner, arguments: Arguments) -> Step[bool]:
+        """One argument, up to the token behind its value. Returns whether one stands here and is complete."""
+        found = yield from self._key(scan, 0)
+        if found is None:
+            return False
+        key, length = found
+        scan.take(length)
+        value = arguments.value(key)
+        if not (yield from self._value(scan, value)):
+            return False
+        value.end()
+        return True
+
+    def _value(self, scan: Scanner, value: Value) -> Step[bool]:
+        while (kept := (yield from up_to_tag(scan, value))) is not None:
+            ended = (yield from scan.among(_CALL_END, kept)) is not None
+            if ended or (yield from self._key(scan, kept)) is not None:
+                scan.take(kept)
+                return True
+            value.add(scan.take(kept + 1))
+        return False
+
+    def _closed(self, scan: Scanner, sink: CallSink) -> Step[bool]:
+        """The section's end. Returns whether what was taken is the block's."""
+        if (yield from self._taken(scan, _SECTION_END)):
+            return True
+        sink.note_repair("missing_closer")
+        if not scan.stops_short(_SECTION_END):
+            return False
+        scan.take(scan.rest())
+        return True
+
+    def _taken(self, scan: Scanner, tokens: tuple[str, str]) -> Step[bool]:
+        space = yield from scan.space()
+        token = yield from scan.among(tokens, space)
+        if token is not None:
+            scan.take(space + len(token))
+        return token is not None
+
+    # Writing
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """One section with all calls; "" for none."""
+        if not calls:
+            return ""
+        return f"{_SECTION[0]}{''.join(self._written(call, tools) for call in calls)}{_SECTION_END[0]}"
+
+    def _written(self, call: Call, tools: Toolbox) -> str:
+        check_name(call.name, "on a line of its own")
+        parts = [f"{_CALL[0]}\n{call.name}\n"]
+        for key, raw in members(call.arguments):
+            if len(key) > MAX_WORD or not KEY.fullmatch(key):
+                raise Unwritable(f"{call.name}: the key {key!r} is not one that stands on a line of its own")
+            text, is_string = to_text(raw)
+            if to_json(text, tools.types(call.name, key), infer=tools.infer) != (quote(text) if is_string else raw):
+                raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
+            parts.append(f"{_ARGUMENT[0]}{key}{on_own_lines(text)}")
+        return f"{''.join(parts)}{_CALL_END[0]}"
+
+
+DIALECT = _Composer()
