@@ -14,6 +14,7 @@ import pytest
 
 from toolcalls import cli, dialects, shapes
 from toolcalls.commands.parse import parsed
+from toolcalls.events import Text
 from toolcalls.processors import Call as Made
 from toolcalls.processors import Drop, Keep
 from toolcalls.reading.policy import CallPolicy
@@ -119,7 +120,7 @@ def test_configurations_are_good(page: Path, tmp_path: Path, capsys: pytest.Capt
 
 
 def test_the_dialect_of_the_page_reads_and_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    (source,) = blocks((REPO / "CONTRIBUTING.md").read_text(encoding="utf-8"), "python")
+    source, _ = blocks((REPO / "CONTRIBUTING.md").read_text(encoding="utf-8"), "python")
     names: dict[str, object] = {}
     exec(compile(source, "CONTRIBUTING.md", "exec"), names)
     dialect = names["DIALECT"]
@@ -132,6 +133,18 @@ def test_the_dialect_of_the_page_reads_and_writes(monkeypatch: pytest.MonkeyPatc
     about = names["ABOUT"]
     call_policy = CallPolicy(Route(dialects=("example",)), Request(tools=(Tool(about.call.name),)))
     assert [call["name"] for call in parsed([about.example], call_policy, cut=False)["calls"]] == [about.call.name]
+
+
+def test_the_wire_of_the_page_reads() -> None:
+    _, source = blocks((REPO / "CONTRIBUTING.md").read_text(encoding="utf-8"), "python")
+    names: dict[str, object] = {}
+    exec(compile(source, "CONTRIBUTING.md", "exec"), names)
+    wire = names["WIRE"]
+    request = wire.request(b'{"model": "m", "prompt": "a = "}')
+    assert (request.model, request.quotable, request.carries_calls) == ("m", ("a = ",), False)
+    assert wire.matches("/v1/fill?x=y")
+    reply = b'{"choices": [{"index": 0, "message": {"content": "1"}, "finish_reason": "stop"}]}'
+    assert wire.codec(streamed=False).decode(reply)[0] == (0, Text("1"))
 
 
 def test_the_reactor_of_the_page_reacts() -> None:

@@ -171,7 +171,7 @@ def test_a_row_says_what_is_odd_and_where_that_comes_from(name: str) -> None:
 
 def test_every_api_and_both_directions_are_there() -> None:
     found = {(report_of(flow_of(name))["wire"], report_of(flow_of(name))["kind"]) for name in NAMES}
-    without_calls = {"ollama_generate", "openai_completions"}
+    without_calls = {"mistral_fim", "ollama_generate", "openai_completions"}
     assert {wire for wire, _ in found} == set(all_wires())
     for wire in set(all_wires()) - without_calls:
         assert {(wire, "lift"), (wire, "roundtrip")} <= found
@@ -265,12 +265,13 @@ def test_the_folder_stays_small() -> None:
     assert sum(path.stat().st_size for path in FOLDER.rglob("*.*") if path.suffix != ".pyc") < 1_000_000
 
 
-BY_HAND = {"cloudcode-envelope", "gemini-array"}
+BY_HAND = {"cloudcode-envelope", "gemini-array", "observed-mistral-fim"}
 AGENTS = (
     "claude-cli/",
     "codex_exec/",
     "OpenAI/Python ",
     "Anthropic/Python",
+    "AnthropicVertex/Python",
     "google-genai-sdk/",
     "ollama-python/",
     "Boto3/",
@@ -370,6 +371,11 @@ KEPT: dict[str, dict[bytes, int]] = {
     "gateway-input-at-once": {b'"input":{"path":"README.md"}': 1, b"<invoke": 0},
     "gateway-crlf-and-done": {b"\r\n\r\ndata: [DONE]\r\n\r\n": 1, b"<invoke": 0},
     "openai-keepalive-event": {b"event: keepalive\n": 2, b"<invoke": 0},
+    "azure-v1-nulls": {b'"function_call":null': 1, b'"usage":null': 1, b"<invoke": 0},
+    "copilot-filter-offsets": {b"content_filter_offsets": 6, b'"object":': 0, b"<invoke": 0},
+    "vertex-openapi-signature": {b'"extra_content":{"google":{"thought_signature":"c2lnbmVk"}}': 1, b"<invoke": 0},
+    "vertex-claude": {b"msg_vrtx_": 1, b"toolu_vrtx_": 1, b"<invoke": 0},
+    "cloudflare-workers-ai": {b"prompt_logprobs": 1, b'"finish_reason":"tool_calls"': 1, b"<tool_call>": 0},
     "ollama-thinking": {b'"thinking"': 2, b"<tool_call>": 0, b"total_duration": 1, b'"tool_calls"': 1},
 }
 

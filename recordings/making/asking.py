@@ -15,6 +15,7 @@ from typing import Any, Literal
 from unittest.mock import patch
 from urllib.parse import parse_qsl
 
+import anthropic
 import boto3
 import openai
 
@@ -25,6 +26,7 @@ from support.loopback import post
 genai_types: Any = import_module("google.genai.types")
 
 REDACTED = "<redacted>"
+_ON_VERTEX = "awPredict"  # `:rawPredict` or `:streamRawPredict`
 _CLAUDE = "anthropic.made-up-v1:0"
 TAUGHT = """You can use tools. To use one, write it in this form, and nothing after it:
 
@@ -54,6 +56,7 @@ _PATHS = {
     "ollama": "/api/chat",
     "ollama_generate": "/api/generate",
     "openai_completions": "/v1/completions",
+    "mistral_fim": "/v1/fim/completions",
 }
 
 
@@ -187,6 +190,12 @@ def _ask_anthropic(base: str, recording: Recording) -> None:
     request: dict[str, Any] = {"model": "made-up", "max_tokens": 1000, "messages": _talk(recording, system=False)}
     request |= {"system": recording.system} if recording.system else {}
     request |= {"tools": made} if made else {}
+    if recording.asked_at.endswith(_ON_VERTEX):
+        folder = base + recording.asked_at.partition("/projects/")[0]
+        given: dict[str, Any] = {"region": "made-up-1", "project_id": "made-up", "access_token": "made-up"}
+        with anthropic.AnthropicVertex(base_url=folder, **given) as vertex:
+            _read(vertex.messages.create(stream=recording.streamed, **request), recording)
+        return
     with SDKS["anthropic"].client(Line(base + recording.asked_at.removesuffix("/v1/messages"))) as sdk:
         _read(sdk.messages.create(stream=recording.streamed, **request), recording)
 

@@ -171,6 +171,43 @@ def azure(text: str) -> list[bytes]:
     return [*map(data, [prompt, first, *said, end, late]), DONE]
 
 
+def azure_v1(text: str) -> list[bytes]:
+    """Each delta has all of its fields, those without a value as null."""
+    empty = {"content": None, "function_call": None, "refusal": None, "role": None, "tool_calls": None}
+    deltas = [{**empty, "role": "assistant"}, *({**empty, "content": piece} for piece in cut_up(text))]
+    chunks = [chat(delta, usage=None, system_fingerprint=None) for delta in deltas]
+    return [*map(data, chunks), data(chat(empty, "stop", usage=None)), data(chat(None, usage=USAGE)), DONE]
+
+
+def copilot_offsets(text: str) -> list[bytes]:
+    """What a filter found, and up to where, stands before each delta; no chunk says of which kind it is."""
+    safe = {"error": {"code": "", "message": ""}, "hate": {"filtered": False, "severity": "safe"}}
+    offsets = {"check_offset": 0, "start_offset": 0, "end_offset": len(text)}
+    deltas = [{"content": None, "role": "assistant"}, *({"content": piece} for piece in cut_up(text))]
+    head = {"created": START, "id": "chatcmpl-1", "model": "made-up"}
+    found = {"index": 0, "content_filter_offsets": offsets, "content_filter_results": safe}
+    chunks: list[dict[str, Any]] = [{"choices": [], "created": 0, "id": "", "prompt_filter_results": []}]
+    chunks += [{"choices": [{**found, "delta": delta}], **head} for delta in deltas]
+    chunks.append({"choices": [{"finish_reason": "stop", **found, "delta": {"content": None}}], **head, "usage": USAGE})
+    return [*map(data, chunks), DONE]
+
+
+def vertex_signature(text: str) -> list[bytes]:
+    """Gemini's signature of a native call stands in the call, which comes whole; its client has to send it back."""
+    signed = {"google": {"thought_signature": "c2lnbmVk"}}
+    function = {"name": "read_file", "arguments": '{"path":"README.md"}'}
+    call = {"index": 0, "id": "function-call-1", "type": "function", "function": function, "extra_content": signed}
+    said = [{"role": "assistant", "content": piece} for piece in cut_up(text)]
+    last = chat({"role": "assistant", "tool_calls": [call]}, "tool_calls", usage=USAGE)
+    return [*(data(chat(delta)) for delta in said), data(last), DONE]
+
+
+def workers_ai(text: str) -> list[bytes]:
+    """A whole reply with a list of no calls, whose finish reason says that it is over."""
+    body = chat_whole(text, tool_calls=[], refusal=None, reasoning_content=None)
+    return [compact({**body, "prompt_logprobs": None})]
+
+
 def kept_alive(text: str) -> list[bytes]:
     """Comments before the first event and in the middle of a call."""
     events = [data(chat({"content": piece})) for piece in cut_up(text)]
@@ -265,6 +302,14 @@ def crlf_and_done(text: str) -> list[bytes]:
     events = [one for one in message_events([texts(text)], "end_turn") if one["type"] != "ping"]
     written = [one.replace(b"\n", b"\r\n") for one in named(events)]
     return [*written, b"data: [DONE]\r\n\r\n"]
+
+
+def vertex_claude(text: str) -> list[bytes]:
+    """Ids say that they are Vertex AI's."""
+    call = {"type": "tool_use", "id": "toolu_vrtx_made_up", "name": "read_file", "input": {}}
+    given = [{"type": "input_json_delta", "partial_json": piece} for piece in ("", '{"path": "README', '.md"}')]
+    written = messages([texts(text), (call, given)], "tool_use")
+    return [one.replace(b'"msg_made_up"', b'"msg_vrtx_made_up"') for one in written]
 
 
 # --- Responses --------------------------------------------------------------------------------------------------------
@@ -383,6 +428,7 @@ def recording_of(quirk: Quirk) -> Recording:
     )
 
 
+_VERTEX = "/v1/projects/made-up/locations/made-up-1"
 _CHAT, _ANTHROPIC, _GEMINI = (
     "/chat/completions",
     "/v1/messages",
@@ -442,5 +488,21 @@ QUIRKS = {
     ),
     "gateway-input-at-once": Quirk("anthropic", _ANTHROPIC, input_at_once, SAID + INVOKE),
     "gateway-crlf-and-done": Quirk("anthropic", _ANTHROPIC, crlf_and_done, SAID + INVOKE),
+    "azure-v1-nulls": Quirk("openai_chat", f"/openai/v1{_CHAT}?api-version=preview", azure_v1, SAID + INVOKE),
+    "copilot-filter-offsets": Quirk("openai_chat", _CHAT, copilot_offsets, SAID + INVOKE),
+    "vertex-openapi-signature": Quirk(
+        "openai_chat", f"{_VERTEX}/endpoints/openapi{_CHAT}", vertex_signature, SAID + INVOKE
+    ),
+    "vertex-claude": Quirk(
+        "anthropic", f"{_VERTEX}/publishers/anthropic/models/made-up:streamRawPredict", vertex_claude, SAID + INVOKE
+    ),
+    "cloudflare-workers-ai": Quirk(
+        "openai_chat",
+        f"/v1/made-up/gateway/compat{_CHAT}",
+        workers_ai,
+        f"{SAID}<tool_call>\n{JSON}\n</tool_call>",
+        "application/json",
+        streamed=False,
+    ),
     "openai-keepalive-event": Quirk("openai_responses", "/v1/responses", heartbeats, SAID + INVOKE),
 }

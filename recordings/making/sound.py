@@ -87,6 +87,12 @@ def completions() -> Recording:
     return Recording("openai_completions", [*pieces, end, b"data: [DONE]\n\n"], tools=())
 
 
+def gap() -> Recording:
+    """Mistral's completion between a prompt and a suffix, asked by hand; a reply is a chat's."""
+    asked = {"model": "made-up", "prompt": QUESTION, "suffix": "\n", "stream": True}
+    return Recording("mistral_fim", chat_reply(INVOKE), tools=(), body=asked)
+
+
 def generate() -> Recording:
     """Ollama's completion of a prompt."""
     made = [
@@ -176,6 +182,7 @@ SOUND = {
     "roundtrip-ollama": partial(translated, "ollama"),
     "observed-completions": completions,
     "observed-ollama-generate": generate,
+    "observed-mistral-fim": gap,
     "gzip-kept": gzip_kept,
     "stray-word": partial(said, "openai_chat", f"{SAID}court\n{LIMITED}"),
     "glm-keys-and-values": partial(said, "anthropic", SAID + GLM),

@@ -92,6 +92,10 @@ TEXT = "".join(PIECES)
 CHOICE = {"index": 0, "finish_reason": "stop"}
 WITHOUT_CALLS: dict[str, tuple[str, bytes]] = {  # replies that have no place for calls
     "generate": ("ollama_generate", json.dumps({"model": "m", "response": TEXT, "done": True}).encode()),
+    "fim": (
+        "mistral_fim",
+        json.dumps({"choices": [{"message": {"role": "assistant", "content": TEXT}, **CHOICE}]}, indent=1).encode(),
+    ),
     "completions": ("openai_completions", json.dumps({"choices": [{"text": TEXT, **CHOICE}]}, indent=1).encode()),
     "Bedrock, Llama": ("bedrock", json.dumps({"generation": TEXT, "stop_reason": "stop"}, indent=1).encode()),
     "Bedrock, Llama, events": ("bedrock", invokeclient.written([{"generation": TEXT, "stop_reason": "stop"}])),

@@ -43,6 +43,7 @@ PATHS = {
 EMPTY_REQUESTS: Mapping[str, dict[str, Any]] = {
     "anthropic": {"messages": []},
     "gemini": {"contents": []},
+    "mistral_fim": {"prompt": ""},
     "ollama": {"messages": []},
     "ollama_generate": {"prompt": ""},
     "openai_chat": {"messages": []},

@@ -4,6 +4,7 @@ Strategy: one text with a call, in the forms of each wire, on routes that would 
 """
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -29,6 +30,11 @@ def _completion(text: str, reason: str | None = None) -> bytes:
     return json.dumps({"id": "c", "choices": [{"text": text, "index": 0, "finish_reason": reason}]}).encode()
 
 
+def _filled(place: str, text: str, reason: str | None = None) -> bytes:
+    choice = {"index": 0, place: {"role": "assistant", "content": text}, "finish_reason": reason}
+    return json.dumps({"id": "c", "choices": [choice]}).encode()
+
+
 BODIES: dict[str, tuple[str, Form, bytes]] = {
     "generate, lines": (
         "ollama_generate",
@@ -50,6 +56,32 @@ BODIES: dict[str, tuple[str, Form, bytes]] = {
         b"".join(b"data: " + data + b"\n\n" for data in (_completion(CALL), b"[DONE]")),
     ),
     "completions, whole": ("openai_completions", "whole", _completion(CALL, "stop")),
+    "fim, events": (
+        "mistral_fim",
+        "sse",
+        b"".join(
+            b"data: " + data + b"\n\n"
+            for data in (
+                _filled("delta", CALL[:20]),
+                _filled("delta", CALL[20:]),
+                _filled("delta", "", "stop"),
+                b"[DONE]",
+            )
+        ),
+    ),
+    "fim, whole": ("mistral_fim", "whole", _filled("message", CALL, "stop")),
+}
+# What is a call only as a whole message, or in the notation of special tokens.
+AS_A_WHOLE = {
+    "bare_json": '{"name": "Bash", "arguments": {"command": "ls"}}',
+    "pythonic": '[Bash(command="ls")]',
+    "fenced_json": '```json\n{"name": "Bash", "arguments": {"command": "ls"}}\n```',
+    "mistral": '[TOOL_CALLS][{"name": "Bash", "arguments": {"command": "ls"}}]',
+}
+WHOLE: dict[str, Callable[[str], bytes]] = {
+    "mistral_fim": lambda text: _filled("message", text, "stop"),
+    "ollama_generate": lambda text: _generate(text, done=True, done_reason="stop"),
+    "openai_completions": lambda text: _completion(text, "stop"),
 }
 
 
@@ -72,7 +104,33 @@ def test_nothing_changes_and_the_verdict_is_told(
         assert words(exchange) == ["declined api_without_calls Bash (invoke)"]
 
 
-@pytest.mark.parametrize("name", ["ollama_generate", "openai_completions"])
+@pytest.mark.parametrize("dialect", AS_A_WHOLE)
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_whole_message_that_would_be_a_call(name: str, dialect: str) -> None:
+    wire = all_wires()[name]
+    body = WHOLE[name](AS_A_WHOLE[dialect])
+    exchange = of_request(wire, wire.request(REQUEST), form="whole")
+    assert run(exchange, [body]) == body
+    assert words(exchange) == [f"declined api_without_calls Bash ({dialect})"]
+
+
+def test_a_native_call_where_none_can_be_declared() -> None:
+    """Nobody has seen one; it is reported like any other, and passes."""
+    call = {"id": "c", "type": "function", "function": {"name": "Bash", "arguments": "{}"}}
+    choice = {"index": 0, "message": {"content": "", "tool_calls": [call]}, "finish_reason": "tool_calls"}
+    body = json.dumps({"choices": [choice]}).encode()
+    wire = all_wires()["mistral_fim"]
+    exchange = of_request(wire, wire.request(REQUEST), form="whole")
+    assert run(exchange, [body]) == body
+    assert [verdict.status for _, verdict in exchange.verdicts] == ["native"]
+
+
+def test_both_sides_of_a_gap_may_be_repeated() -> None:
+    request = all_wires()["mistral_fim"].request(b'{"model":"m","prompt":"before","suffix":"behind"}')
+    assert request.quotable == ("before", "behind")
+
+
+@pytest.mark.parametrize("name", ["mistral_fim", "ollama_generate", "openai_completions"])
 def test_a_request_is_read(name: str) -> None:
     request = all_wires()[name].request(b'{"model":"m","prompt":"Go.","system":"Be brief.","tools":[{}]}')
     assert (request.model, request.tools, request.carries_calls) == ("m", (), False)

@@ -51,6 +51,7 @@ OURS = {
         "/v1internal:streamGenerateContent?alt=sse",
     ],
     "ollama": ["/api/chat", "/ollama/api/chat/"],
+    "mistral_fim": ["/v1/fim/completions", "/codestral/v1/fim/completions/"],
     "ollama_generate": ["/api/generate"],
     "openai_completions": ["/v1/completions", "/openai/deployments/m/completions?api-version=1"],
 }
@@ -102,6 +103,7 @@ NO_REQUEST = {
     "bedrock_converse": {**EMPTY, "messages in no list": b'{"messages":{}}'},
     "gemini": {**EMPTY, "contents in no list": b'{"contents":3}'},
     "ollama": {**NO_OBJECT, "messages in no list": b'{"messages":{}}'},
+    "mistral_fim": NO_OBJECT,
     "ollama_generate": NO_OBJECT,
     "openai_completions": NO_OBJECT,
 }
@@ -114,6 +116,7 @@ def test_every_wire_is_in_the_tables() -> None:
 @pytest.mark.parametrize(("wire", "path"), [(wire, path) for wire, paths in OURS.items() for path in paths])
 def test_the_paths_of_a_wire(wire: str, path: str) -> None:
     assert wire_of(path) is all_wires()[wire]
+    assert [name for name, other in all_wires().items() if other.matches(path)] == [wire]
 
 
 @pytest.mark.parametrize("path", NOBODYS)

@@ -150,6 +150,17 @@ class ReadOnlyCodec(WholeCodec):
         return [payload]
 
 
+class ObservedCodec(ReadOnlyCodec):
+    """A codec that only reads, as another API's decoder does."""
+
+    def __init__(self, decoder: Decoder) -> None:
+        self._decoder = decoder
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of one frame."""
+        return self._decoder.decode(payload)
+
+
 @dataclass(frozen=True)
 class Wire:
     """One HTTP API.

@@ -62,8 +62,9 @@ class _OpenAICompletions(Wire):
     """The wire."""
 
     def matches(self, path: str) -> bool:
-        """Any path that ends in `/completions` but those of the chat."""
-        return super().matches(path) and not urlsplit(path).path.rstrip("/").endswith("/chat/completions")
+        """Any path that ends in `/completions` but those of the chat, and of the gaps that Mistral's models fill."""
+        others = ("/chat/completions", "/fim/completions")
+        return super().matches(path) and not urlsplit(path).path.rstrip("/").endswith(others)
 
 
 WIRE = _OpenAICompletions(

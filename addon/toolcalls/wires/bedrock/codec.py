@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from toolcalls.events import Finish
 from toolcalls.values import rawjson
 from toolcalls.wires import Codec as AnyCodec
-from toolcalls.wires import Part, ReadOnlyCodec, Undivided, Wire, all_wires, answers
+from toolcalls.wires import ObservedCodec, Part, Undivided, all_wires, answers
 from toolcalls.wires.answers import Answer
 from toolcalls.wires.bedrock.bodies import Api, api_of_reply, is_exception
 from toolcalls.wires.bedrock.completions import Completions
@@ -16,17 +16,6 @@ _MESSAGES: Api = "anthropic"
 _CONVERSE: Api = "bedrock_converse"
 WITH_CALLS = frozenset({_MESSAGES, _CONVERSE})  # replies of all others are only read
 _ERROR = b'{"type":"error"}'  # how Messages ends a stream that has failed
-
-
-class _Observed(ReadOnlyCodec):
-    """A codec that only reads."""
-
-    def __init__(self, wire: Wire, *, streamed: bool) -> None:
-        self._inner = wire.codec(streamed=streamed)
-
-    def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame."""
-        return self._inner.decode(payload)
 
 
 class Codec(Undivided):
@@ -74,7 +63,7 @@ class Codec(Undivided):
         wire = all_wires()[api]
         if api in WITH_CALLS:
             return wire.codec(streamed=self._streamed)
-        return _Observed(wire, streamed=self._streamed)
+        return ObservedCodec(wire.decoder(streamed=self._streamed))
 
     def _asked(self, payload: bytes) -> bytes:
         """A payload as the API has it, to which an exception of the service is an error."""
