@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from support.fiveroutes import INVOKE
+from support.keptconversations import ASKED, PREVIOUS, ids_in, lifted_ids, output
 from support.loopback import EVENTS, Dump, Host, Reply, mitmdump, post
-from support.responsesclient import framed, stream, understood
-from support.responsesscene import TOOLS
+from support.responsesclient import framed, stream
 from support.sockets import Upstream, connected, upstream
 from toolcalls.mitm import flow_metadata
 
@@ -20,26 +20,8 @@ routes:
   - {name: plain, match: {path: "/plain/*"}}
   - {name: native, match: {path: "/native/*"}, client: native, upstream: native}
 """
-PREVIOUS = {"previous_response_id": "resp_1"}
-ASKED = {"model": "m", "tools": TOOLS, "stream": True}
 ERROR = {"type": "invalid_request_error", "code": None, "message": "No tool call found", "param": "input"}
 REFUSAL = {"type": "error", "status": 400, "error": ERROR}
-
-
-def output(id_: str, text: str = "done", kind: str = "function_call_output") -> dict[str, Any]:
-    return {"type": kind, "call_id": id_, "output": text}
-
-
-def ids_in(events: Sequence[dict[str, Any]]) -> list[str]:
-    return [item["call_id"] for item in understood(events).items if item["type"] == "function_call"]
-
-
-def lifted_ids(running: Host, path: str, text: str) -> list[str]:
-    """The ids of the calls of a first turn, in which the model says `text`."""
-    running.upstream.replies = [Reply([framed(event) for event in stream([[text]])], dict(EVENTS))]
-    got = post(running.dump.url, json.dumps({**ASKED, "input": "go"}).encode(), path=path)
-    lines = got.body.decode().split("\n")
-    return ids_in([json.loads(line[6:]) for line in lines if line.startswith("data: ")])
 
 
 def next_turn(
@@ -55,7 +37,7 @@ def next_turn(
 
 def test_a_route_that_rewrites_puts_the_calls_back(running: Host) -> None:
     path = "/mend/v1/responses"
-    ids = lifted_ids(running, path, f"Go.\n{INVOKE[0]}\n{INVOKE[1]}")
+    ids = lifted_ids(running.upstream, running.dump.url, path, f"Go.\n{INVOKE[0]}\n{INVOKE[1]}")
     asked, evidence = next_turn(running, path, ids)
     kinds = [(item["type"], item["call_id"]) for item in asked["input"]]
     calls = [("function_call", id_) for id_ in ids]
@@ -66,7 +48,7 @@ def test_a_route_that_rewrites_puts_the_calls_back(running: Host) -> None:
 
 def test_a_route_that_does_not_says_what_the_server_misses(running: Host) -> None:
     path = "/plain/v1/responses"
-    ids = lifted_ids(running, path, f"Go.\n{INVOKE[0]}\n{INVOKE[1]}")
+    ids = lifted_ids(running.upstream, running.dump.url, path, f"Go.\n{INVOKE[0]}\n{INVOKE[1]}")
     asked, evidence = next_turn(running, path, ids)
     assert asked["input"] == [output(id_) for id_ in ids]
     said = "the server may refuse the request: it holds a result of read_file, now"
@@ -76,7 +58,7 @@ def test_a_route_that_does_not_says_what_the_server_misses(running: Host) -> Non
 
 def test_a_flow_that_was_refused_says_why(running: Host) -> None:
     path = "/plain/refused/v1/responses"
-    ids = lifted_ids(running, path, f"Go.\n{INVOKE[0]}")
+    ids = lifted_ids(running.upstream, running.dump.url, path, f"Go.\n{INVOKE[0]}")
     body = json.dumps({"error": ERROR}).encode()
     running.upstream.replies = [Reply([body], {"content-type": "application/json"}, status=400, framing="length")]
     got = post(
@@ -91,7 +73,9 @@ def test_a_flow_that_was_refused_says_why(running: Host) -> None:
 def test_a_text_upstream_reads_whose_results_they_are(running: Host) -> None:
     """It has the calls as the text that they were, and gets the tools in what no turn keeps."""
     path = "/text/v1/responses"
-    ids = lifted_ids(running, path, '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>')
+    ids = lifted_ids(
+        running.upstream, running.dump.url, path, '<tool_call>\n{"name": "now", "arguments": {}}\n</tool_call>'
+    )
     for said in ([], [{"type": "message", "role": "developer", "content": "Be kind."}]):
         asked, _ = next_turn(running, path, ids, said=said)
         *before, message = asked["input"]

@@ -48,7 +48,7 @@ def test_what_is_kept_of_replies_is_bounded(addon: ToolCalls, monkeypatch: pytes
     monkeypatch.setattr(call_memory, "_CHARS", 5 * LONG)
     monkeypatch.setattr(client_memory, "_SESSIONS", 20)
     exchanges = addon.exchanges()
-    calls, page = exchanges._reporter.calls, PageState()
+    calls, page = exchanges._reporter.memory.calls, PageState()
     calls._free_chars = 5 * LONG
     page.sessions._limit = 40
     gone = []
@@ -59,7 +59,7 @@ def test_what_is_kept_of_replies_is_bounded(addon: ToolCalls, monkeypatch: pytes
         assert 0 < len(page.sessions) <= 40
         assert sum(len(call.arguments) for call in calls._calls.values()) <= 5 * LONG
         assert 0 < len(calls._calls) <= 100
-        assert 0 < len(exchanges._reporter.clients._matched) <= 20
+        assert 0 < len(exchanges._reporter.memory.clients._matched) <= 20
         gone += [ref(flow) for flow in flows]
         flows.clear()
     asyncio.run(page.refresh([]))

@@ -13,7 +13,7 @@ mitmproxy catches and logs what fails in a hook, and the traffic passes.
 """
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from contextlib import nullcontext
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
@@ -80,13 +80,26 @@ class Exchanges:
             flow_metadata.clear(flow)
             self._reported.discard(flow)
 
-    def request(self, flow: http.HTTPFlow) -> None:
-        """Decide what is done to the reply. One that may be changed is asked for without content coding."""
+    def request(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """Decide what is done to the reply. What is returned waits for other workers' memory."""
         if not flow.live:
-            return
+            return None
         if flow.is_replay == "request":
             flow_metadata.restore_request_body(flow)
         self._websocket.refuse(flow)
+        wire, memory = wire_for(flow.request), self._reporter.memory
+        sought = memory.sought(wire, flow.request, None) if wire is not None else {}
+        if sought:
+            return self._request_remembered(flow, sought)
+        self._request(flow)
+        return None
+
+    async def _request_remembered(self, flow: http.HTTPFlow, sought: Mapping[str, str]) -> None:
+        await self._reporter.memory.fetch(sought)
+        self._request(flow)
+
+    def _request(self, flow: http.HTTPFlow) -> None:
+        """Make the plan, and the request by it. A reply that may be changed is asked for without content coding."""
         plan = self._plan(flow)
         if plan is None:
             if flow.request.method == "POST" and flow not in self._plans:
@@ -114,8 +127,8 @@ class Exchanges:
         try:
             with nullcontext() if metrics is None else metrics.planning():
                 plan = plan_for(
-                    wire, flow.request, config_file.current(), original, self._reporter.calls,
-                    self._reporter.clients if flow.live else None, flow_metadata.recognised_client(flow),
+                    wire, flow.request, config_file.current(), original, self._reporter.memory.calls,
+                    self._reporter.memory.clients if flow.live else None, flow_metadata.recognised_client(flow),
                 )  # fmt: skip
         except ReplyNotParsed as reason:
             logger.info(f"{exchange_label(flow)}: the reply is forwarded unparsed: {report.visible(str(reason))}")
@@ -129,9 +142,9 @@ class Exchanges:
         """A connection is open."""
         self._websocket.start(flow)
 
-    def websocket_message(self, flow: http.HTTPFlow) -> None:
-        """The next message, of either side."""
-        self._websocket.message(flow)
+    def websocket_message(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """The next message, of either side. What is returned waits for other workers' memory."""
+        return self._websocket.message(flow)
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         """The connection is closed, or comes from a file."""

@@ -132,17 +132,17 @@ class ToolCalls:
         """The headers of a request are there."""
         self.exchanges().requestheaders(flow)
 
-    def request(self, flow: http.HTTPFlow) -> None:
-        """A request is there as a whole."""
-        self.exchanges().request(flow)
+    def request(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """A request is there as a whole. What is returned, mitmproxy awaits."""
+        return self.exchanges().request(flow)
 
     def websocket_start(self, flow: http.HTTPFlow) -> None:
         """A connection is open."""
         self.exchanges().websocket_start(flow)
 
-    def websocket_message(self, flow: http.HTTPFlow) -> None:
-        """The next message, of either side."""
-        self.exchanges().websocket_message(flow)
+    def websocket_message(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """The next message, of either side. What is returned, mitmproxy awaits."""
+        return self.exchanges().websocket_message(flow)
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
         """The connection is closed, or comes from a file."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from toolcalls.mitm.journal import Journal
     from toolcalls.mitm.metrics.counts import Metrics
     from toolcalls.mitm.recording.recorder import Recorder
+    from toolcalls.mitm.shared_store import SharedStore
 
 _OPTIONS_ERROR: type[Exception] = exceptions.OptionsError  # its constructor has no types
 
@@ -33,6 +34,7 @@ class Options:
         self.recorder: Recorder | None = None
         self.metrics: Metrics | None = None
         self.health: Health | None = None
+        self.memory: SharedStore | None = None
 
     @property
     def rejudges(self) -> bool:
@@ -55,6 +57,18 @@ class Options:
             str,
             "",
             "Where a load balancer asks whether the proxy listens: a local port, or HOST:PORT. Empty: nowhere.",
+        )
+        loader.add_option(
+            "toolcalls_memory",
+            str,
+            "",
+            "A Redis in which workers share what they remember of conversations: redis://HOST:PORT/DB. Empty: none.",
+        )
+        loader.add_option(
+            "toolcalls_memory_age", str, "24h", "How long that is remembered there. Understands s, m, h and d."
+        )
+        loader.add_option(
+            "toolcalls_memory_size", str, "256m", "How much of it: the oldest is deleted. Understands k, m and g."
         )
         loader.add_option("toolcalls_log", str, "", "A file that gets one line of JSON for each verdict. Empty: none.")
         loader.add_option(
@@ -122,6 +136,11 @@ class Options:
                 self.health.close()
                 self.health = None
             self.health = _health(ctx.options.toolcalls_health)
+        if any(name.startswith("toolcalls_memory") for name in updated):
+            memory = _memory(ctx.options.toolcalls_memory)
+            if self.memory is not None:
+                self.memory.close()
+            self.memory = memory
         if any(name.startswith("toolcalls_record") for name in updated):
             limits = _limits()
             recorder = _open("toolcalls_record", lambda path: _recorder(path, limits))
@@ -130,8 +149,8 @@ class Options:
             self.recorder = recorder
 
     def close(self) -> None:
-        """Close the log, the recording, the metrics and the answers to a load balancer."""
-        for output in (self.journal, self.recorder, self.metrics, self.health):
+        """Close the log, the recording, the metrics, the answers to a load balancer and the shared memory."""
+        for output in (self.journal, self.recorder, self.metrics, self.health, self.memory):
             if output is not None:
                 output.close()
 
@@ -188,6 +207,23 @@ def _health(address: str) -> "Health | None":
         return Health(host, port)
     except OSError as error:
         raise ConfigError(f"toolcalls_health: {host}:{port}: {error.strerror}") from error
+
+
+def _memory(url: str) -> "SharedStore | None":
+    """The store at a URL; None for an empty one. Raises ConfigError."""
+    age, size = _number("toolcalls_memory_age", seconds_of), _number("toolcalls_memory_size", bytes_of)
+    if not url:
+        return None
+    try:
+        from toolcalls.mitm.shared_store import SharedStore  # noqa: PLC0415 - needs the extra
+    except ModuleNotFoundError as error:
+        if error.name != "redis":
+            raise
+        raise ConfigError("toolcalls_memory: this needs the extra `redis`: pip install redis") from error
+    try:
+        return SharedStore(url, age, size)
+    except ValueError as error:  # without what it says, which may quote the password
+        raise ConfigError("toolcalls_memory: expected an address as in redis://127.0.0.1:6379/0") from error
 
 
 def _host_and_port(option: str, address: str) -> tuple[str, int]:

@@ -15,10 +15,9 @@ from toolcalls.mitm.log_line import log_line
 from toolcalls.mitm.options import Options
 from toolcalls.mitm.recorded_verdicts import as_recorded, beside, joined, judged, same_verdicts
 from toolcalls.mitm.run_totals import RunTotals
+from toolcalls.mitm.shared_memory import SharedMemory
 from toolcalls.mitm.websocket.turns import store_report, turn_reports
 from toolcalls.replies.exchange import Exchange
-from toolcalls.requests.call_memory import CallMemory
-from toolcalls.requests.client_memory import ClientMemory
 
 logger = logging.getLogger(__name__)
 
@@ -30,12 +29,11 @@ _FROM_FILE = "when it was read from a file"
 class Reporter:
     """Writes the reports of replies, and counts them in `totals`.
 
-    `calls` remembers the calls that were lifted, `clients` those recognised.
+    `memory` remembers the calls that were lifted, and the clients that were recognised.
     """
 
     def __init__(self, options: Options) -> None:
-        self.calls = CallMemory()
-        self.clients = ClientMemory()
+        self.memory = SharedMemory(options)
         self.totals = RunTotals()
         self._options = options
 
@@ -45,7 +43,7 @@ class Reporter:
         number   which of the client's messages asked for it, on a WebSocket
         held     the report that the file holds, for a reply from a file; None where it holds none
         """
-        self.calls.reply_ended(exchange)
+        self.memory.keep(self.memory.calls.reply_ended(exchange))
         data = report.make_report(exchange, model=exchange.call_policy.request.model)
         if held is LIVE:
             self.totals.add(data)

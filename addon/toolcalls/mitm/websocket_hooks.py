@@ -1,9 +1,11 @@
 """mitmproxy's WebSocket hooks. `ToolCalls` calls the methods, since `error` and `done` end connections, too."""
 
 import logging
+from collections.abc import Awaitable, Mapping
 from weakref import WeakKeyDictionary, WeakSet
 
 from mitmproxy import http
+from mitmproxy.websocket import WebSocketMessage
 
 from toolcalls.insight import report
 from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for
@@ -48,7 +50,7 @@ class WebSocketHooks:
 
         def plan(body: bytes) -> ExchangePlan | None:
             try:
-                made = plan_for(wire, flow.request, config_file.current(), body, self._reporter.calls)
+                made = plan_for(wire, flow.request, config_file.current(), body, self._reporter.memory.calls)
             except ReplyNotParsed as reason:
                 logger.info(f"{exchange_label(flow)}: a reply is forwarded unparsed: {report.visible(str(reason))}")
                 return None
@@ -71,13 +73,29 @@ class WebSocketHooks:
             plan, on_end, inject, lambda message, number: store_original(flow, message, number, message.content)
         )
 
-    def message(self, flow: http.HTTPFlow) -> None:
-        """The next message, of either side."""
-        connection = self._connections.get(flow)
-        if connection is not None and flow.websocket is not None:
-            connection.handle(flow.websocket.messages[-1])
-            if connection.replies_in_progress:
-                self._live.begin(flow)
+    def message(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
+        """The next message, of either side. What is returned waits for other workers' memory."""
+        connection, wire = self._connections.get(flow), websocket_wire(flow.request)
+        if connection is None or wire is None or flow.websocket is None:
+            return None
+        message = flow.websocket.messages[-1]
+        asks = message.from_client and message.is_text
+        sought = self._reporter.memory.sought(wire, flow.request, message.content, session=False) if asks else {}
+        if sought:
+            return self._message_remembered(flow, connection, message, sought)
+        self._message(flow, connection, message)
+        return None
+
+    async def _message_remembered(
+        self, flow: http.HTTPFlow, connection: Connection, message: WebSocketMessage, sought: Mapping[str, str]
+    ) -> None:
+        await self._reporter.memory.fetch(sought)
+        self._message(flow, connection, message)
+
+    def _message(self, flow: http.HTTPFlow, connection: Connection, message: WebSocketMessage) -> None:
+        connection.handle(message)
+        if connection.replies_in_progress:
+            self._live.begin(flow)
 
     def end(self, flow: http.HTTPFlow) -> None:
         """The connection is closed, or comes from a file."""

@@ -24,7 +24,7 @@ later requests declare none: they are remembered by the id of the reply.
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, replace
+from dataclasses import astuple, dataclass, field, replace
 from hashlib import blake2b
 from itertools import groupby
 from typing import Protocol
@@ -36,6 +36,7 @@ from toolcalls.requests.evidence import Decision
 from toolcalls.requests.rewriting import Rewritten
 from toolcalls.requests.turns import Conversation, PastCall, Result, Turn, formats
 from toolcalls.values import rawjson
+from toolcalls.wires import Wire
 
 _CALLS, _CHARS = 4096, 8_000_000  # how many calls are remembered, and characters of their arguments
 _REPLIES = 1024  # of how many replies the tools are remembered
@@ -76,6 +77,14 @@ class CallSource(Protocol):
     def reply_id(self) -> str: ...
     @property
     def client_calls(self) -> Sequence[tuple[int, ReplyCall]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What is remembered of replies: lifted calls, and the tools that conversations declare, by the ids of replies."""
+
+    calls: tuple[PastCall, ...] = ()
+    tools: dict[str, tuple[Tool, ...]] = field(default_factory=dict)
 
 
 class _ToolMemory:
@@ -133,16 +142,23 @@ class CallMemory:
         if reply.decision.kind == "lift":
             self._running.add(reply)
 
-    def reply_ended(self, reply: CallSource) -> None:
-        """Remember the calls of this reply, and the tools of its request."""
-        request = reply.call_policy.request
+    def reply_ended(self, reply: CallSource) -> Remembered:
+        """Remember the calls of this reply, and the tools of its request. What that is."""
+        request, tools = reply.call_policy.request, {}
         if request.conversation_tools:
-            for id_ in filter(None, (reply.reply_id, request.continues)):
-                self._tools.keep(id_, request.conversation_tools)
-        if reply.decision.kind != "lift":
-            return
-        self._running.discard(reply)
-        for call in _lifted(reply):
+            tools = dict.fromkeys(filter(None, (reply.reply_id, request.continues)), request.conversation_tools)
+        is_lifted = reply.decision.kind == "lift"
+        if is_lifted:
+            self._running.discard(reply)
+        remembered = Remembered(tuple(_lifted(reply)) if is_lifted else (), tools)
+        self.add(remembered)
+        return remembered
+
+    def add(self, remembered: Remembered) -> None:
+        """Remember calls and tools; the oldest go where they are too many."""
+        for id_, tools in remembered.tools.items():
+            self._tools.keep(id_, tools)
+        for call in remembered.calls:
             self._free_chars += len(self._calls[call.id].arguments) if call.id in self._calls else 0
             self._calls.pop(call.id, None)
             self._calls[call.id] = call
@@ -155,6 +171,22 @@ class CallMemory:
         if id_ in self._calls:
             return self._calls[id_]
         return next((call for reply in list(self._running) for call in _lifted(reply) if call.id == id_), None)
+
+    def unknown_ids(self, wire: Wire, body: bytes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What a request needs of a conversation that the server keeps, and is not known here: the ids of the calls
+        that it has results of, and of the reply that it goes on from. Native calls, which nobody remembers, are there.
+        """
+        if not any(mark in body for mark in _KEPT.get(wire.name, ())):
+            return (), ()
+        try:
+            conversation, continues = formats()[wire.name].read(body), wire.request(body).continues
+        except (ValueError, RecursionError):
+            return (), ()
+        blocks = [block for turn in conversation.turns for block in turn.blocks]
+        called = {block.id for block in blocks if isinstance(block, PastCall)}
+        results = dict.fromkeys(block.id for block in blocks if isinstance(block, Result))
+        replies = (continues,) if continues and not self._tools.of(continues) else ()
+        return tuple(id_ for id_ in results if id_ not in called and self[id_] is None), replies
 
     def assume_latest(self, request: Request) -> None:
         """Take a request's tools for those of the conversation, for requests that continue an unknown reply."""

@@ -6,7 +6,7 @@ all requests to one host whose conversation begins with the same words of the us
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
 from toolcalls.request import Request
@@ -22,13 +22,23 @@ _BODY_KEYS = ("prompt_cache_key", "session_id")
 
 
 class ClientMemory:
-    """The pattern, with its header, that each of the latest sessions has matched."""
+    """The pattern, with its header, that each of the latest sessions has matched.
 
-    def __init__(self) -> None:
+    on_new   called with a session and its pattern where they were not known
+    """
+
+    def __init__(self, on_new: Callable[[bytes, str], None] = lambda _session, _matched: None) -> None:
+        self._on_new = on_new
         self._matched: OrderedDict[bytes, str] = OrderedDict()
 
     def remember(self, session: bytes, matched: str) -> None:
         """A request of the session matches a pattern, as `cline (user-agent)`."""
+        if self._matched.get(session) != matched:
+            self._on_new(session, matched)
+        self.add(session, matched)
+
+    def add(self, session: bytes, matched: str) -> None:
+        """Remember what somebody else has recognised."""
         self._matched[session] = matched
         self._matched.move_to_end(session)
         while len(self._matched) > _SESSIONS:
