@@ -352,8 +352,8 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "  toolcalls minimise session.flow --against lenient.yaml\n\n"
         "What still shows it: one candidate (text that looks like a call) keeps its status, reason, dialect and\n"
         "repairs; with --expect also, that none has the verdict that is expected; with --against or\n"
-        "--against-python, that the two still give the verdicts that differed first. A verdict of a native call or\n"
-        "of a rule becomes a job for `toolcalls rewrite --jsonl`.",
+        "--against-python, that the two still give the verdicts that differed first. Where native calls or rules\n"
+        "decide, all of these become a job for `toolcalls rewrite --jsonl`.",
         "toolcalls.mitm.offline.minimise",
     )
     minimise.add_argument("file", metavar="FILE", help="flows, HAR, or captures of other LLM proxies")
@@ -365,7 +365,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         help="the candidate of the reply (default: the first that is no call)",
     )
     minimise.add_argument("--config", metavar="FILE", help=config)
-    minimise.add_argument("--expect", metavar="VERDICT", help="what it should be: `lifted`, `declined fenced`")
+    minimise.add_argument("--expect", metavar="VERDICT", help="what should come: `lifted`, `declined fenced`, `native`")
     minimise.add_argument("--against", metavar="CONFIG", help="show where this configuration gives other verdicts")
     minimise.add_argument("--against-python", metavar="PATH", help="show where another installed version does")
     minimise.add_argument("--time", type=_positive, default=60, metavar="SECONDS", help="at most (default: 60)")

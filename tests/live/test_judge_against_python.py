@@ -1,11 +1,14 @@
 """`toolcalls judge --against-python`: the same files judged by what is installed in another Python."""
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support import manyflows
+from support.repository import REPO
 from toolcalls import cli
 from toolcalls.commands.dialect_cases import cases_in
 
@@ -29,18 +32,7 @@ def test_the_other_version_judges_by_its_own_configuration(
 
 def test_the_smallest_text_that_another_version_reads_in_another_way(tmp_path: Path) -> None:
     """The other version is this one, behind a pipe, whose `parse` takes every call in code for one."""
-    other = written(
-        tmp_path / "python",
-        f"""exec {sys.executable} -uc '
-import json, subprocess, sys
-pipes = {{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}}
-with subprocess.Popen(["{sys.executable}", *sys.argv[1:]], **pipes) as real:
-    for line in sys.stdin:
-        real.stdin.write(json.dumps(json.loads(line) | {{"policy": "lenient"}}) + "\\n")
-        real.stdin.flush()
-        print(real.stdout.readline(), end="")
-' "$@\"""",
-    )
+    other = with_members(tmp_path / "python", {"policy": "lenient"})
     text = f"So:\n```\n{manyflows.written('Bash', command='ls')}\n```\n"
     flow = manyflows.flow_of("f", [], manyflows.streamed(text), tools=manyflows.TOOLS[2:3])
     path = tmp_path / "invoke.yaml"
@@ -49,6 +41,43 @@ with subprocess.Popen(["{sys.executable}", *sys.argv[1:]], **pipes) as real:
     (case,) = cases_in(path)
     assert case.text == '```\n<invoke name="tool"></invoke>'
     assert case.verdicts == ("declined fenced tool",)
+
+
+def test_the_smallest_native_call_that_another_version_reads_in_another_way(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The other version mends nothing, so an id that comes twice stays; no text shows that."""
+    other, path = with_members(tmp_path / "python", {"mend": []}), tmp_path / "job.jsonl"
+    recording, issue = REPO / "recordings" / "id-for-two-calls.flow", tmp_path / "issue.md"
+    options = ["--against-python", other, "-o", str(path), "--issue", str(issue)]
+    assert cli.main(["minimise", str(recording), *options]) == 0
+    theirs = "native (repeated_id) in a native call"
+    ours = f"{theirs}, repaired: repeated_id"
+    assert issue.read_text().startswith(f"{ours}; the other version says {theirs}.\n")
+    job = json.loads(path.read_text())
+    assert len(job["body"]) < 700
+    capfd.readouterr()
+    path.write_text("".join(f"{json.dumps(job | more)}\n" for more in ({}, {"mend": []})))
+    assert cli.main(["rewrite", "--jsonl", str(path)]) == 0
+    mended, left = (json.loads(line)["verdicts"] for line in capfd.readouterr().out.splitlines())
+    assert [one["repairs"] for one in mended if one["reason"] == "repeated_id"] == [["repeated_id"]]
+    assert [one["repairs"] for one in left if one["reason"] == "repeated_id"] == [[]]
+
+
+def with_members(path: Path, members: dict[str, Any]) -> str:
+    """A Python whose `toolcalls` is this one, but that these members are added to each job."""
+    return written(
+        path,
+        f"""exec {sys.executable} -uc '
+import json, subprocess, sys
+pipes = {{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}}
+with subprocess.Popen(["{sys.executable}", *sys.argv[1:]], **pipes) as real:
+    for line in sys.stdin:
+        real.stdin.write(json.dumps(json.loads(line) | {json.dumps(members)}) + "\\n")
+        real.stdin.flush()
+        print(real.stdout.readline(), end="")
+' "$@\"""",
+    )
 
 
 def written(path: Path, script: str) -> str:

@@ -1,5 +1,6 @@
 """`toolcalls minimise`: recorded replies cut down to cases that still show it."""
 
+import base64
 import json
 import re
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from support import manyflows
 from support.casefiles import case_of, read_file
 from support.caseformat import FORMATS
 from support.dialectcases import read as read_case
+from support.loopback import flows_in
 from support.repository import REPO
 from toolcalls import cli
 from toolcalls.commands.dialect_cases import cases_in
@@ -29,6 +31,7 @@ from toolcalls.mitm.offline.minimising.exchange_job import job_of
 from toolcalls.mitm.offline.minimising.exchange_reducing import anonymised_job, as_text_where_needed, reduced_job
 from toolcalls.mitm.offline.minimising.reducing import reduced
 from toolcalls.mitm.offline.minimising.search import Clock
+from toolcalls.wires.frames import EventStream, EventStreamChunks
 
 CALL = manyflows.written("write_file", path="src/billing/customers.ts", content="export const secretPlan = 42;")
 SHORT = manyflows.written("Bash", command="ls")
@@ -297,3 +300,94 @@ def test_time_that_is_up_leaves_the_job() -> None:
 def one_reply(flow: http.HTTPFlow) -> Recorded:
     ((_, reply),) = replies(flow, configuration(None))
     return reply
+
+
+# --- what is expected of native calls, and where two readings differ --------------------------------------------------
+
+BEDROCK = ("lifted-bedrock", "lifted-bedrock-converse")
+
+
+def test_a_damaged_native_call_that_should_be_sound(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The job shows the verdict, and none that is expected; the paste says what that is."""
+    recording, path = REPO / "recordings" / "id-for-two-calls.flow", tmp_path / "job.jsonl"
+    issue = tmp_path / "issue.md"
+    options = ["--expect", "native", "-o", str(path), "--issue", str(issue)]
+    assert cli.main(["minimise", str(recording), *options]) == 0
+    found = [(one["status"], one["reason"]) for one in job_verdicts(path, capfd)]
+    assert ("native", "repeated_id") in found
+    assert ("native", None) not in found or len(found) > 1  # the call whose id the other one repeats
+    assert "in a native call, repaired: repeated_id. Expected: native.\n" in issue.read_text()
+
+
+def test_a_rule_that_should_have_blocked_a_sound_call(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "rules.yaml"
+    config.write_text(RULES.replace("--force", "--mirror"))
+    body = manyflows.native("Bash", json.dumps({"command": "git push --force origin main"}), "call_77")
+    flow = manyflows.flow_of("rule", [manyflows.user("go")], body, tools=TOOLS)
+    recording, path = manyflows.write(tmp_path / "rule.flow", [flow]), tmp_path / "job.jsonl"
+    options = [str(recording), "--config", str(config), "-o", str(path)]
+    assert cli.main(["minimise", *options, "--expect", "blocked access"]) == 0
+    assert [(one["status"], one["reason"]) for one in job_verdicts(path, capfd, "--config", str(config))] == [
+        ("native", None)
+    ]
+    assert not any(word in path.read_text() for word in ("origin", "call_77", "write_file"))
+    assert cli.main(["minimise", *options, "--expect", "native"]) == 2
+    assert "its 1 native call already are native" in capfd.readouterr().err
+
+
+def test_two_configurations_that_judge_a_native_call_otherwise(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """What differs is a rule, so the job keeps what the rule looks for, and differs there in the same way."""
+    config = tmp_path / "rules.yaml"
+    config.write_text(RULES)
+    body = manyflows.native("Bash", json.dumps({"command": "cd /srv && git push --force", "timeout": 7}), "call_77")
+    flow = manyflows.flow_of("rule", [manyflows.user("go")], body, tools=TOOLS)
+    recording, path = manyflows.write(tmp_path / "rule.flow", [flow]), tmp_path / "job.jsonl"
+    issue = tmp_path / "issue.md"
+    options = [str(recording), "--against", str(config), "-o", str(path), "--issue", str(issue)]
+    assert cli.main(["minimise", *options]) == 0
+    (ours,) = job_verdicts(path, capfd)
+    (theirs,) = job_verdicts(path, capfd, "--config", str(config))
+    assert (ours["status"], theirs["status"], theirs["rule"]) == ("native", "blocked", "no-force")
+    said = "native in a native call; the other configuration says blocked (access, rule no-force) in a native call.\n"
+    assert issue.read_text().startswith(said)
+    assert not any(word in path.read_text() for word in ("srv", "timeout", "call_77", "write_file"))
+    assert cli.main(["minimise", str(recording), "--config", str(config), "--against", str(config)]) == 2
+    assert "nothing of it is read in another way" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("name", BEDROCK)
+def test_a_body_of_messages_stays_one(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Bedrock's binary events: what is left is still messages with right checksums, which the same command reads."""
+    config = tmp_path / "rules.yaml"
+    config.write_text(RULES.replace('tools: Bash, arguments: {command: "push --force"}', "tools: .*"))
+    recording, path = REPO / "recordings" / f"{name}.flow", tmp_path / "job.jsonl"
+    options = [str(recording), "--config", str(config), "-o", str(path), "--time", "20"]
+    assert cli.main(["minimise", *options]) == 0
+    job = json.loads(path.read_text())
+    assert "body" not in job
+    frames = EventStream()
+    body = base64.b64decode(job["body_base64"])
+    assert b"".join(frame.raw for frame in frames.feed(body)) == body
+    assert not frames.broken
+    (verdict, *_) = job_verdicts(path, capfd, "--config", str(config))
+    assert (verdict["status"], verdict["rule"]) == ("blocked", "no-force")
+    assert len(body) < len(one_reply(flows_in(recording)[0]).body) / 2
+
+
+def test_a_message_without_a_payload_stays_and_secrets_in_payloads_go() -> None:
+    flow = flows_in(REPO / "recordings" / "lifted-bedrock.flow")[0]
+    reply = one_reply(flow)
+    job = job_of(flow, replace(reply, body=reply.body + b"no message"), None)
+    assert job is not None
+    assert job.messages.endswith(b"no message")
+    assert job.mapped(lambda text: text).messages == job.messages
+    secret = job.mapped(lambda text: f"{text} {manyflows.SECRET}" if len(text) > 9 else text)
+    body = base64.b64decode(json.loads(secret.line)["body_base64"])
+    assert manyflows.SECRET in payloads(body)
+    assert manyflows.SECRET not in payloads(base64.b64decode(json.loads(secret.clean_line)["body_base64"]))
+
+
+def payloads(body: bytes) -> str:
+    return "".join((frame.data or b"").decode() for frame in EventStreamChunks().feed(body))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from toolcalls.mitm.offline.minimising.exchange_job import ExchangeJob, Part
+from toolcalls.mitm.offline.minimising.exchange_job import ExchangeJob
 from toolcalls.mitm.offline.minimising.search import ROUNDS, WORDS, Clock, fewer
 
 _WORD = re.compile(r"[^\W\d_]\w*")
@@ -26,7 +26,7 @@ def as_text_where_needed(job: ExchangeJob, shows: Shows) -> ExchangeJob:
     for place, part in enumerate(job.parts):
         if shows(job):
             break
-        job = replace(job, parts=(*job.parts[:place], Part("", part.raw, "", False, part.raw), *job.parts[place + 1 :]))
+        job = replace(job, parts=(*job.parts[:place], part.as_text, *job.parts[place + 1 :]))
     return job
 
 

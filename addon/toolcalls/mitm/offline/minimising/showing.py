@@ -80,7 +80,7 @@ def keeps_and_lacks(sign: Sign, expected: tuple[str, str | None]) -> Shows:
     return shows
 
 
-def first_difference(ours: Sequence[Sign], theirs: Sequence[Sign]) -> tuple[Sign | None, Sign | None] | None:
+def first_difference[S](ours: Sequence[S], theirs: Sequence[S]) -> tuple[S | None, S | None] | None:
     """The first pair of signs that differ; None for none. A verdict that one side lacks is None."""
     return next(((one, other) for one, other in zip_longest(ours, theirs) if one != other), None)
 
