@@ -273,6 +273,7 @@ AGENTS = (
     "Anthropic/Python",
     "AnthropicVertex/Python",
     "google-genai-sdk/",
+    "GeminiNextGenAPIClient/",
     "ollama-python/",
     "Boto3/",
 )

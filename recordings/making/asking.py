@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any, Literal
 from unittest.mock import patch
 from urllib.parse import parse_qsl
+from warnings import catch_warnings
 
 import anthropic
 import boto3
@@ -53,6 +54,7 @@ _PATHS = {
     "bedrock": "/model/anthropic.made-up-v1%3A0/invoke-with-response-stream",
     "bedrock_converse": "/model/anthropic.made-up-v1%3A0/converse-stream",
     "gemini": "/v1beta/models/gemini-x:streamGenerateContent?alt=sse",
+    "gemini_interactions": "/v1beta/interactions",
     "ollama": "/api/chat",
     "ollama_generate": "/api/generate",
     "openai_completions": "/v1/completions",
@@ -250,6 +252,23 @@ def _ask_gemini(base: str, recording: Recording) -> None:
         _read(method(model="gemini-x", contents=talk, config=config), recording)
 
 
+def _ask_interactions(base: str, recording: Recording) -> None:
+    made = [
+        {"type": "function", "name": name, "description": _TOOLS[name][0], "parameters": _schema(name)}
+        for name in recording.tools
+    ]
+    kinds = {"user": "user_input", "assistant": "model_output"}
+    steps = [
+        {"type": kinds[one["role"]], "content": [{"type": "text", "text": one["content"]}]}
+        for one in _talk(recording, system=False)
+    ]
+    request: dict[str, Any] = {"model": "gemini-x", "input": steps}
+    request |= {"system_instruction": recording.system} if recording.system else {}
+    request |= {"tools": made} if made else {}
+    with SDKS["gemini"].client(Line(base)) as sdk, catch_warnings(action="ignore"):  # it calls the API experimental
+        _read(sdk.interactions.create(stream=recording.streamed, **request), recording)
+
+
 def _ask_ollama(base: str, recording: Recording) -> None:
     with SDKS["ollama"].client(Line(base)) as sdk:
         tools = _functions(recording) or None
@@ -279,6 +298,7 @@ _ASK: dict[str, Callable[[str, Recording], None]] = {
     "bedrock": _ask_bedrock,
     "bedrock_converse": _ask_converse,
     "gemini": _ask_gemini,
+    "gemini_interactions": _ask_interactions,
     "ollama": _ask_ollama,
     "ollama_generate": _ask_generate,
 }

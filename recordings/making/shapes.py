@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from support import converseclient, invokeclient
+from support import converseclient, interactionsclient, invokeclient
 
 START = 1_760_000_000
 QUESTION = "Why does greet() print nothing? It is in src/app.py."
@@ -63,7 +63,7 @@ def reply(api: str, text: str, calls: Sequence[Native] = (), *, streamed: bool =
             return named(events) if streamed else [compact(events[-1]["response"])]
         case "websocket":
             return [compact(event) for event in response_events(text, calls)]
-        case "anthropic" | "bedrock" | "bedrock_converse":
+        case "anthropic" | "bedrock" | "bedrock_converse" | "gemini_interactions":
             size = 32 if api == "anthropic" else 40  # what stands around a piece is long there
             blocks = [*([texts(text, size)] if text else []), *map(tool_use, calls)]
             return _of_blocks(api, message_events(blocks, "tool_use" if calls else "end_turn"))
@@ -76,11 +76,15 @@ def reply(api: str, text: str, calls: Sequence[Native] = (), *, streamed: bool =
 
 
 def _of_blocks(api: str, events: Sequence[Payload]) -> list[bytes]:
-    """The events of Messages, as Anthropic sends them, or Bedrock in one of two ways, without pings."""
+    """The events of Messages, as Anthropic sends them, or another API in its words, without pings."""
     if api == "anthropic":
         return named(events)
-    made = [event for event in events if event["type"] != "ping"]
-    return [(invokeclient if api == "bedrock" else converseclient).written([event]) for event in made]
+    write = {
+        "bedrock": invokeclient.written,
+        "bedrock_converse": converseclient.written,
+        "gemini_interactions": interactionsclient.written,
+    }[api]
+    return [piece for event in events if event["type"] != "ping" and (piece := write([event]))]
 
 
 # --- Chat Completions -------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from support import (
     chatclient,
     converseclient,
     geminiclient,
+    interactionsclient,
     invokeclient,
     ollamaclient,
     responsesclient,
@@ -80,6 +81,12 @@ def converse(parts: Parts) -> bytes:
     return converseclient.written(anthropicclient.stream(blocks, "tool_use"))
 
 
+def interactions(parts: Parts) -> bytes:
+    call = anthropicclient.call("toolu_1", "Read", ARGUMENTS)
+    blocks = [call if run is None else anthropicclient.text(*run) for run in runs(parts)]
+    return interactionsclient.written(anthropicclient.stream(blocks, "tool_use"))
+
+
 def invoke(parts: Parts) -> bytes:
     call = anthropicclient.call("toolu_1", "Read", ARGUMENTS)
     blocks = [call if run is None else anthropicclient.text(*run) for run in runs(parts)]
@@ -107,6 +114,7 @@ BODIES: dict[str, Callable[[Parts], bytes]] = {
     "anthropic": anthropic,
     "bedrock_converse": converse,
     "bedrock": invoke,
+    "gemini_interactions": interactions,
     "gemini, events": gemini("sse"),
     "gemini, array": gemini("json_array"),
     "ollama": ollama,

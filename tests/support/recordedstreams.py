@@ -20,6 +20,7 @@ FILES = {
     "anthropic": "anthropic",
     "gemini": "gemini",
     "gemini-jsonarray": "gemini",
+    "gemini-interactions": "gemini_interactions",
     "ollama": "ollama",
 }
 

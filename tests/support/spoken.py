@@ -13,6 +13,7 @@ from support import (
     chatclient,
     converseclient,
     geminiclient,
+    interactionsclient,
     invokeclient,
     ollamaclient,
     responsesclient,
@@ -70,6 +71,11 @@ def _anthropic(body: bytes) -> tuple[str, Calls]:
 
 def _converse(body: bytes) -> tuple[str, Calls]:
     reply = converseclient.received(body)
+    return reply.text, _of_dicts(reply.calls)
+
+
+def _interactions(body: bytes) -> tuple[str, Calls]:
+    reply = interactionsclient.received(body)
     return reply.text, _of_dicts(reply.calls)
 
 
@@ -136,6 +142,13 @@ SPOKEN = {
         _invoke,
         lambda body: [call["id"].replace("toolu_", "toolu_bdrk_") for call in invokeclient.received(body).calls],
         invokeclient.edited,
+    ),
+    "gemini_interactions": Spoken(
+        "gemini_interactions",
+        "sse",
+        lambda pieces: interactionsclient.written(anthropicclient.stream([anthropicclient.text(*pieces)])),
+        _interactions,
+        lambda body: [call["id"].replace("toolu_", "call_") for call in interactionsclient.received(body).calls],
     ),
     "gemini, events": Spoken("gemini", "sse", _gemini_said("sse"), _gemini("sse"), lambda _: []),
     "gemini, array": Spoken("gemini", "json_array", _gemini_said("json_array"), _gemini("json_array"), lambda _: []),

@@ -50,6 +50,11 @@ OURS = {
         f"{VERTEX}/google/models/m:streamGenerateContent",
         "/v1internal:streamGenerateContent?alt=sse",
     ],
+    "gemini_interactions": [
+        "/v1beta/interactions",
+        "/v1beta/interactions?alt=sse",
+        "/v1beta1/projects/p/locations/global/interactions/",
+    ],
     "ollama": ["/api/chat", "/ollama/api/chat/"],
     "mistral_fim": ["/v1/fim/completions", "/codestral/v1/fim/completions/"],
     "ollama_generate": ["/api/generate"],
@@ -77,17 +82,23 @@ NOBODYS = [
     "/model/m/async-invoke",
     "/v1beta/models/m:countTokens",
     "/v1beta/models/m:embedContent",
+    "/v1beta/interactions/v1_x/cancel",
 ]
-RETRIEVED = [
-    "/v1/responses/resp_1",
-    "/openai/v1/responses/resp_1?stream=true&starting_after=7",
-    "/v1/responses/resp_1/",
-]
+RETRIEVED = {
+    "/v1/responses/resp_1": "openai_responses",
+    "/openai/v1/responses/resp_1?stream=true&starting_after=7": "openai_responses",
+    "/v1/responses/resp_1/": "openai_responses",
+    "/v1beta/interactions/v1_ChdUR": "gemini_interactions",
+    "/v1beta/interactions/v1_ChdUR?stream=true&last_event_id=7": "gemini_interactions",
+}
 NOT_RETRIEVED = [
     "/v1/responses",
     "/v1/responses/compact",
     "/v1/responses/resp_1/input_items",
     "/forms/7/responses/9",
+    "/v1beta/interactions",
+    "/v1beta/interactions/v1_x/cancel",
+    "/users/7/interactions/9",
 ]
 NO_OBJECT = {"nothing": b"", "a list": b"[]", "no UTF-8": b"\xff", "deep lists": b"[" * 100_000}
 EMPTY = {**NO_OBJECT, "an empty object": b"{}"}
@@ -102,6 +113,7 @@ NO_REQUEST = {
     },
     "bedrock_converse": {**EMPTY, "messages in no list": b'{"messages":{}}'},
     "gemini": {**EMPTY, "contents in no list": b'{"contents":3}'},
+    "gemini_interactions": {**EMPTY, "input is a number": b'{"input":3}'},
     "ollama": {**NO_OBJECT, "messages in no list": b'{"messages":{}}'},
     "mistral_fim": NO_OBJECT,
     "ollama_generate": NO_OBJECT,
@@ -142,9 +154,9 @@ def test_the_model_in_a_path(path: str, model: str) -> None:
     assert model_in(path) == model
 
 
-@pytest.mark.parametrize("path", RETRIEVED)
-def test_the_paths_of_replies_that_are_asked_for_again(path: str) -> None:
-    assert wire_of_retrieval(path) is all_wires()["openai_responses"]
+@pytest.mark.parametrize(("path", "wire"), RETRIEVED.items())
+def test_the_paths_of_replies_that_are_asked_for_again(path: str, wire: str) -> None:
+    assert wire_of_retrieval(path) is all_wires()[wire]
     assert not wire_of(path)
 
 

@@ -48,7 +48,7 @@ def error_body(wire: str, status: int, message: str) -> dict[str, Any]:
     if wire == "anthropic":
         kind = _ANTHROPIC.get(status, "invalid_request_error" if bad else "api_error")
         return {"type": "error", "error": {"type": kind, "message": message}}
-    if wire == "gemini":
+    if wire.startswith("gemini"):
         kind = _GEMINI.get(status, "INVALID_ARGUMENT" if bad else "INTERNAL")
         return {"error": {"code": status, "message": message, "status": kind}}
     if wire.startswith("bedrock"):

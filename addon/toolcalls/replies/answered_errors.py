@@ -131,9 +131,8 @@ def _is_error(payload: bytes) -> bool:
 def _body(wire: Wire, payloads: Iterable[bytes], form: Form) -> bytes:
     """A body of these payloads."""
     if form == "sse":
-        names = ((payload, rawjson.word(rawjson.fields(payload), "type")) for payload in payloads)
-        like = b"data: \n\n"
-        return b"".join(event(one, like, name=name if wire.has_event_names else None) for one, name in names)
+        names = ((payload, rawjson.word(rawjson.fields(payload), wire.event_name)) for payload in payloads)
+        return b"".join(event(one, b"data: \n\n", name=name or None) for one, name in names)
     if form in {"eventstream", "eventstream_chunks"}:
         frames = FRAMES[form]()
         return b"".join(frames.build(payload, b"", keep=False, name=None) for payload in payloads)

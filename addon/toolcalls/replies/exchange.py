@@ -60,20 +60,25 @@ from toolcalls.wires.envelope import Envelope
 from toolcalls.wires.frames import FRAMES, SSE, Form, Frame
 
 
-class _Typed(msgspec.Struct):
+class _Named(msgspec.Struct):
     type: str | None = None
+    event_type: str | None = None
 
 
 _CR = ord("\r")
-_decode_typed = msgspec.json.Decoder(_Typed).decode
+_decode_named = msgspec.json.Decoder(_Named).decode
 
 
-def _type_of(payload: bytes) -> str | None:
-    """The type that a payload names. Lone surrogates, which msgspec refuses, may stand in what a model wrote."""
+def _name_of(payload: bytes, member: str) -> str | None:
+    """The name of an event, which a member of its payload says, one of `_Named`.
+
+    Lone surrogates, which msgspec refuses, may stand in what a model wrote.
+    """
     try:
-        return _decode_typed(payload).type
+        named = _decode_named(payload)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return rawjson.word(rawjson.fields(payload), "type") or None
+        return rawjson.word(rawjson.fields(payload), member) or None
+    return named.type if member == "type" else named.event_type
 
 
 class Exchange:
@@ -602,6 +607,6 @@ class Exchange:
         return uncut(built, frame.raw)
 
     def _built(self, payload: bytes, like: bytes, *, keep: bool) -> bytes:
-        """A new frame. Where the wire names its events, the name is the payload's type."""
-        name = _type_of(payload) if self.wire.has_event_names else None
+        """A new frame, with the event's name where the wire has names."""
+        name = _name_of(payload, self.wire.event_name) if self.wire.event_name else None
         return self._frames.build(payload, like, keep=keep, name=name)

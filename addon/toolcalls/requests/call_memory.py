@@ -1,6 +1,7 @@
 """Remembers lifted calls by their ids, for conversations that a server keeps.
 
-Such are `previous_response_id`, `conversation` (Responses API) and `thread` (Messages API).
+Such are `previous_response_id`, `conversation` (Responses API), `thread` (Messages API) and `previous_interaction_id`
+(Interactions API).
 
 A client of such a conversation sends only what is new: the result of a call, and not the call. The server has kept what
 its model said, and a lifted call was text there, so it refuses a result of a call that it does not know ("No tool call
@@ -8,8 +9,8 @@ found for function call output"). Codex does so over WebSocket, where every turn
 
 So calls are remembered when they are lifted. Where the route rewrites requests, the call stands in front of its result
 again: in the Responses API an item without an `id` of its own is new, whatever the server keeps
-(https://developers.openai.com/api/docs/guides/function-calling). What a `thread` of the Messages API takes in front of
-a result is not documented, so there, as where requests are not rewritten, a note says what the server will miss.
+(https://developers.openai.com/api/docs/guides/function-calling). What the other two take in front of a result is not
+documented, so there, as where requests are not rewritten, a note says what the server will miss.
 
 Over WebSocket there is a way without either: where the server has refused such a request, its error leaves as the one
 behind which clients send the whole conversation ("previous_response_not_found",
@@ -48,6 +49,7 @@ _BAD_REQUEST, _NOT_FOUND = 400, "previous_response_not_found"
 _KEPT: Mapping[str, tuple[bytes, ...]] = {
     _TAKES_CALLS: (b'"previous_response_id"', b'"conversation"'),
     "anthropic": (b'"thread"',),
+    "gemini_interactions": (b'"previous_interaction_id"',),
 }
 
 

@@ -186,6 +186,22 @@ def _ollama(fields: Fields, changes: Changes) -> Fields:
     return _edited_list(fields, "messages", message)
 
 
+_STEP_CALL = CallForm("id", arguments="arguments", asks_id=True)
+_STEP_RESULT = ResultForm("call_id", "name")
+
+
+def _interactions(fields: Fields, changes: Changes) -> Fields:
+    def step(members: Fields) -> Fields:
+        match rawjson.word(members, "type"):
+            case "function_call":
+                return changes.call(members, _STEP_CALL)
+            case "function_result":
+                return changes.result(members, _STEP_RESULT)
+        return members
+
+    return _edited_list(fields, "input", step)
+
+
 _WALKS: Mapping[str, Callable[[Fields, Changes], Fields]] = {
     "openai_chat": _chat,
     "openai_responses": _responses,
@@ -193,5 +209,6 @@ _WALKS: Mapping[str, Callable[[Fields, Changes], Fields]] = {
     "bedrock": _invoke,
     "bedrock_converse": _converse,
     "gemini": _gemini,
+    "gemini_interactions": _interactions,
     "ollama": _ollama,
 }

@@ -5,18 +5,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_INPUT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count", "inputTokens")
-_OUTPUT = ("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count", "outputTokens")
+_INPUT = ("prompt_tokens", "input_tokens", "promptTokenCount", "prompt_eval_count", "inputTokens", "total_input_tokens")
+_OUTPUT = (
+    *("completion_tokens", "output_tokens", "candidatesTokenCount", "eval_count", "outputTokens"),
+    "total_output_tokens",
+)
 _CACHED = (
     *("cached_tokens", "cache_read_input_tokens", "cachedContentTokenCount", "prompt_cache_hit_tokens"),
-    "cacheReadInputTokens",
+    *("cacheReadInputTokens", "total_cached_tokens"),
 )
 # Those that are counted beside the input.
 _BESIDE = (
     *("cache_read_input_tokens", "cache_creation_input_tokens"),
     *("cacheReadInputTokens", "cacheWriteInputTokens"),
 )
-_REASONING = ("reasoning_tokens", "thoughtsTokenCount")
+_REASONING = ("reasoning_tokens", "thoughtsTokenCount", "total_thought_tokens")
+_APART = ("thoughtsTokenCount", "total_thought_tokens")  # counted beside the output
 _DETAILS = ("prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details")
 
 
@@ -42,8 +46,8 @@ def tokens_of(payloads: Sequence[bytes]) -> Tokens:
     input_, output = _count(found, _INPUT), _count(found, _OUTPUT)
     if input_ is not None:
         input_ += sum(found.get(name, 0) for name in _BESIDE)
-    if "thoughtsTokenCount" in found:
-        output = (output or 0) + found["thoughtsTokenCount"]
+    if (thoughts := _count(found, _APART)) is not None:
+        output = (output or 0) + thoughts
     return Tokens(input_, output, _count(found, _CACHED), _count(found, _REASONING))
 
 
@@ -58,7 +62,7 @@ def _object(payload: bytes) -> dict[str, Any]:
 def _usages(about: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if "eval_count" in about or "prompt_eval_count" in about:
         yield about
-    for one in (about, about.get("message"), about.get("response"), about.get("metadata")):
+    for one in (about, about.get("message"), about.get("response"), about.get("metadata"), about.get("interaction")):
         for key in ("usage", "usageMetadata"):
             if isinstance(one, dict) and isinstance(one.get(key), dict):
                 yield one[key]

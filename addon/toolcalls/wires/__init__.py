@@ -175,7 +175,7 @@ class Wire:
     answer, answering   a reply of our own making with calls, whole, and what writes it behind a stream that has begun;
                       None where the API has no place for calls
     mends_stream, mends_whole   make what mends the damaged native calls of one reply; None where the API has none
-    has_event_names   each event of a stream has a name, which is the `type` of its payload
+    event_name        the member of a payload that names its event in a stream; "" where events have no names
     sequential_lanes  the lanes are parts of one reply, one after the other; otherwise each is a reply (a choice)
     calls_are_whole   a call is never split, not even in a stream: the codec writes a call when it is complete
     shows_open_calls  a whole reply can show a call that broke off, since arguments are written as a text
@@ -196,7 +196,7 @@ class Wire:
     answering: Callable[[], Answering] | None = None
     mends_stream: Callable[[Mending], Mender] | None = None
     mends_whole: Callable[[Mending], Mender] | None = None
-    has_event_names: bool = False
+    event_name: str = ""
     sequential_lanes: bool = False
     calls_are_whole: bool = False
     shows_open_calls: bool = False

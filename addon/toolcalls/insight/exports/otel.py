@@ -46,6 +46,7 @@ from toolcalls.route import Price
 
 _PROVIDERS = {"openai_chat": "openai", "openai_responses": "openai", "anthropic": "anthropic", "gemini": "gcp.gemini"}
 _PROVIDERS |= dict.fromkeys(("bedrock", "bedrock_converse"), "aws.bedrock")
+_PROVIDERS |= {"gemini_interactions": "gcp.gemini", "cohere": "cohere"}
 _ROLES = {"assistant": "assistant", "system": "system", "tool": "tool"}
 
 

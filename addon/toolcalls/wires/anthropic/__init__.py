@@ -55,6 +55,6 @@ class _Anthropic(Wire):
 WIRE = _Anthropic(
     "anthropic", "/v1/messages", request_of, Stream, Whole,
     answer=answer.whole, answering=answer.Answering,
-    mends_stream=StreamMender, mends_whole=WholeMender, has_event_names=True, sequential_lanes=True, says_calls=True,
+    mends_stream=StreamMender, mends_whole=WholeMender, event_name="type", sequential_lanes=True, says_calls=True,
     call_id_prefix="toolu_",
 )  # fmt: skip

@@ -68,7 +68,7 @@ WIRE = _OpenAIResponses(
     answering=answer.Answering,
     mends_stream=StreamMender,
     mends_whole=WholeMender,
-    has_event_names=True,
+    event_name="type",
     sequential_lanes=True,
     shows_open_calls=True,
 )

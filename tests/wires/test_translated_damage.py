@@ -1,7 +1,8 @@
-"""Damaged native calls on Bedrock: what is said and mended of them is what is on Messages, whose calls they are.
+"""Damaged native calls on APIs that say in other words what Messages says: what is said and mended of them is the same.
 
-Strategy. Each damage that occurs on Messages is put into Converse's words, and into chunks. Verdicts, notes and the
-calls that a client gets must be the same, with and without mending, streamed and whole, and wherever the bytes are cut.
+Strategy. Each damage that occurs on Messages is put into Converse's words, into Bedrock's chunks, and into the words of
+Gemini's Interactions. Verdicts, notes and the calls that a client gets must be the same, with and without mending,
+streamed and whole, and wherever the bytes are cut.
 """
 
 import json
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from support import converseclient, invokeclient
+from support import converseclient, interactionsclient, invokeclient
 from support.damagedcalls import CALL, DAMAGES, REQUEST, Damage, _anthropic_streamed, streamed, whole
 from support.exchanges import in_pieces, of_request, run, words
 from toolcalls.insight import replies
@@ -53,16 +54,18 @@ MESSAGES = {
     "streamed": Words("anthropic", "sse", lambda damage: streamed("anthropic", damage.calls, damage.text)),
     "whole": Words("anthropic", "whole", message_of),
 }
-BEDROCK = {
+TRANSLATED = {
     "streamed": [
         Words("bedrock_converse", "eventstream", lambda damage: converseclient.written(events_of(damage))),
         Words("bedrock", "eventstream_chunks", lambda damage: invokeclient.written(events_of(damage))),
         Words("bedrock", "eventstream_chunks", lambda damage: invokeclient.nova(events_of(damage))),
+        Words("gemini_interactions", "sse", lambda damage: interactionsclient.written(events_of(damage))),
     ],
     "whole": [
         Words("bedrock_converse", "whole", lambda damage: converseclient.whole(message_of(damage))),
         Words("bedrock", "whole", message_of),
         Words("bedrock", "whole", lambda damage: converseclient.whole(message_of(damage))),
+        Words("gemini_interactions", "whole", lambda damage: interactionsclient.whole(message_of(damage))),
     ],
 }
 CASES = [
@@ -72,7 +75,7 @@ CASES = [
     for damage in DAMAGES
     for form in ("streamed", "whole")
     if "anthropic" in (damage.streamed if form == "streamed" else damage.whole)
-    for number, words in enumerate(BEDROCK[form])
+    for number, words in enumerate(TRANSLATED[form])
     for route in ROUTES
 ]
 
@@ -124,7 +127,7 @@ def test_an_error_that_quotes_a_call_becomes_a_reply_with_it(form: Form, model: 
         assert ("messageStart" in first) == ("nova" in model)
 
 
-@pytest.mark.parametrize("said", BEDROCK["streamed"], ids=["converse", "claude", "nova"])
+@pytest.mark.parametrize("said", TRANSLATED["streamed"], ids=["converse", "claude", "nova", "interactions"])
 def test_a_sound_call_stays_with_all_kinds_of_mending(said: Words) -> None:
     body = said.said(Damage("sound", "", (CALL,)))
     one = exchange(said, "all kinds")

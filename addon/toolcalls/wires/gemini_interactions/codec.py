@@ -1,0 +1,191 @@
+"""Codec, mender and answer: those of the Messages API, with what goes in and comes out translated."""
+
+from collections.abc import Sequence
+
+from toolcalls.events import OtherContent
+from toolcalls.values import rawjson
+from toolcalls.wires import Codec, Part, Undivided, WholeCodec, Wire, all_wires, answers
+from toolcalls.wires.answers import Answer
+from toolcalls.wires.gemini_interactions import streamed, whole
+from toolcalls.wires.mending import Mended, Mender, Mending
+
+# Indices of steps of our own, behind those of any reply.
+_OWN_STEPS = 1 << 40
+
+
+def _messages() -> Wire:
+    """The wire whose codec is asked. It is found by name, since no wire imports another one."""
+    return all_wires()["anthropic"]
+
+
+class Stream(Undivided):
+    """The codec of a streamed reply."""
+
+    def __init__(self) -> None:
+        self.can_omit = False
+        self._inner: Codec = _messages().stream()
+        self._lane = 0
+        self._own_steps = 0
+
+    @property
+    def must_encode(self) -> bool:
+        """As that of Messages."""
+        return self._inner.must_encode
+
+    @property
+    def reply_id(self) -> str:
+        """The interaction's id."""
+        return self._inner.reply_id
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of one frame."""
+        parts = self._inner.decode(rawjson.written(streamed.to_messages(payload)))
+        self.can_omit = self._inner.can_omit
+        if parts:
+            self._lane = parts[-1][0]
+        elif streamed.is_other_output(payload):
+            return [(self._lane, OtherContent())]
+        return parts
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
+        """The frames for `parts`, and the frame itself as far as it stays."""
+        asked = rawjson.written(streamed.to_messages(payload))
+        made = self._inner.encode(asked, parts, can_omit=can_omit)
+        if not made and streamed.is_other_output(payload):
+            made = self._step_of(asked)
+        return _translated(made, asked, payload, self.reply_id)
+
+    def _step_of(self, asked: bytes) -> list[bytes]:
+        """A piece of output in a step of its own."""
+        index = _OWN_STEPS + self._own_steps
+        self._own_steps += 1
+        row = (
+            {"type": "content_block_start", "index": index, "content_block": {"type": "other", **_OUTPUT}},
+            {**rawjson.fields(asked), "index": index},
+            {"type": "content_block_stop", "index": index},
+        )
+        return [frame for one in row for frame in self._inner.encode(rawjson.written(one), (), can_omit=False)]
+
+
+_OUTPUT = {streamed.AS_CAME: {"type": "model_output"}}
+
+
+def _translated(made: Sequence[bytes], asked: bytes, payload: bytes, reply_id: str) -> list[bytes]:
+    """Events of Messages as frames. The one that was `asked` for is the frame that came, as it came."""
+    frames = (payload if one == asked else streamed.from_messages(one, reply_id) for one in made)
+    return [frame for frame in frames if frame is not None]
+
+
+class Whole(WholeCodec):
+    """The codec of a whole reply."""
+
+    def __init__(self) -> None:
+        self._inner: Codec = _messages().whole()
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of the reply, by lane."""
+        if not whole.is_reply(payload):
+            return []
+        parts = self._inner.decode(whole.to_messages(payload))
+        self.reply_id = self._inner.reply_id
+        return parts
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
+        """The reply with its steps as `parts` say."""
+        if not whole.is_reply(payload):
+            return [payload]
+        asked = whole.to_messages(payload)
+        (made,) = self._inner.encode(asked, parts, can_omit=can_omit)
+        return [payload if made == asked else whole.from_messages(made, payload)]
+
+
+class StreamMender:
+    """Mends a stream as Messages' mender does."""
+
+    def __init__(self, mending: Mending) -> None:
+        self._inner = _mender(mending, streamed=True)
+        self.calls: dict[tuple[int, int], Mended] = self._inner.calls
+
+    def mend(self, payload: bytes) -> Sequence[bytes] | None:
+        """The frames in the place of one; None where it stays as it is."""
+        if payload == streamed.STREAM_END:
+            return None
+        asked = rawjson.written(streamed.to_messages(payload))
+        made = self._inner.mend(asked)
+        return None if made is None else _translated(made, asked, payload, "")
+
+
+class WholeMender:
+    """Mends a whole reply as Messages' mender does."""
+
+    def __init__(self, mending: Mending) -> None:
+        self._inner = _mender(mending, streamed=False)
+        self.calls: dict[tuple[int, int], Mended] = self._inner.calls
+
+    def mend(self, payload: bytes) -> Sequence[bytes] | None:
+        """The reply as it should have come; None where it stays as it is."""
+        if b'"function_call"' not in payload or not whole.is_reply(payload):
+            return None
+        made = self._inner.mend(whole.to_messages(payload))
+        return None if made is None else [whole.from_messages(one, payload) for one in made]
+
+
+def _mender(mending: Mending, *, streamed: bool) -> Mender:
+    made = _messages().mender(mending, streamed=streamed)
+    assert made is not None
+    return made
+
+
+# --- a reply of our own making ----------------------------------------------------------------------------------------
+
+
+def _interaction(answer: Answer) -> rawjson.Fields:
+    """What the API says of each interaction."""
+    tokens = (answer.tokens.input or 0, answer.tokens.output or 0)
+    usage = {"total_input_tokens": tokens[0], "total_output_tokens": tokens[1], "total_tokens": sum(tokens)}
+    return {
+        "id": f"v1_{answer.digest}",
+        "status": "requires_action",
+        "usage": usage,
+        "created": answer.created_at,
+        "updated": answer.created_at,
+        "object": "interaction",
+        "model": rawjson.string(answer.model),
+    }
+
+
+def answer(answer: Answer) -> bytes:
+    """A whole reply."""
+    make = _messages().answer
+    assert make is not None
+    return whole.from_messages(make(answer), rawjson.written(_interaction(answer)))
+
+
+class Answering(answers.Answering):
+    """Goes on with a stream."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        make = _messages().answering
+        assert make is not None
+        self._inner = make()
+        self._begun = False
+
+    def saw(self, payload: bytes) -> None:
+        """An event in front of the error."""
+        event = streamed.to_messages(payload)
+        self._begun = self._begun or event["type"] == "message_start"
+        self._inner.saw(rawjson.written(event))
+        self.answered = self._inner.answered
+
+    def rest(self, answer: Answer) -> list[bytes] | None:
+        """The events of the answer."""
+        made = self._inner.rest(answer)
+        if made is None:
+            return None
+        interaction = _interaction(answer)
+        begun = {"interaction": {**interaction, "status": "in_progress"}, "event_type": "interaction.created"}
+        ended = {"interaction": interaction, "event_type": "interaction.completed"}
+        between = [one for one in made if rawjson.word(rawjson.fields(one), "type").startswith("content_block")]
+        first = [] if self._begun else [rawjson.written(begun)]
+        return [*first, *_translated(between, b"", b"", ""), rawjson.written(ended), streamed.STREAM_END]
