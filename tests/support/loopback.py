@@ -39,6 +39,7 @@ from mitmproxy.io import FlowReader
 
 from support.mitmtools import Run
 from support.repository import REPO
+from support.tlsclient import serving
 
 MAIN = REPO / "addon" / "main.py"
 LIMIT = 180.0  # seconds for anything, on a machine that does much else; it costs time only where something fails
@@ -644,10 +645,9 @@ def assert_no_fault(dump: Dump) -> None:
 def upstream_h2(reply: Reply, folder: Path) -> Iterator[str]:
     """An HTTP/2 server over TLS that gives `reply` to every request, each piece one DATA frame; its URL.
 
-    Its certificate is mitmproxy's own from `folder`, so mitmdump needs `ssl_insecure`.
+    mitmproxy's authority in `folder` has signed its certificate.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "mitmproxy-ca.pem")
+    context = serving(folder)
     context.set_alpn_protocols(["h2"])
     listening = socket.create_server(("127.0.0.1", 0))
 

@@ -71,8 +71,9 @@ class Socket:
         self._closed = False
         self._refused: tuple[int, dict[str, str]] | None = None
         self._body = b""
-        while not isinstance(self._next(), AcceptConnection):
+        while not isinstance(accepted := self._next(), AcceptConnection):
             pass
+        self.deflates = bool(accepted.extensions)  # whether messages are compressed
 
     def _next(self) -> object:
         while True:

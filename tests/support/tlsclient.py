@@ -21,13 +21,17 @@ def authority(folder: Path) -> Path:
     return folder / "mitmproxy-ca-cert.pem"
 
 
-def serving(folder: Path) -> ssl.SSLContext:
-    """An upstream at 127.0.0.1 with a certificate that this authority has signed."""
+def upstream_pair(folder: Path) -> Path:
+    """A certificate for 127.0.0.1 that this authority has signed, and its key."""
     entry = CertStore.from_store(folder, "mitmproxy", 2048).get_cert("127.0.0.1", [IPAddress(ip_address("127.0.0.1"))])
     pair = folder / "upstream.pem"
-    pair.write_bytes(entry.privatekey.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    with pair.open("ab") as file:
-        file.write(entry.cert.to_pem())
+    key = entry.privatekey.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    pair.write_bytes(entry.cert.to_pem() + key)
+    return pair
+
+
+def serving(folder: Path) -> ssl.SSLContext:
+    """An upstream at 127.0.0.1 with such a certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(pair)
+    context.load_cert_chain(upstream_pair(folder))
     return context
