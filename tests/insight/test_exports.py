@@ -6,11 +6,8 @@ Over 300 lines: three formats, tested on the same flows.
 import json
 import re
 import stat
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +28,7 @@ from toolcalls.mitm.offline.files import configuration
 from toolcalls.route import Price
 
 otel = pytest.importorskip("toolcalls.insight.exports.otel", reason="the extra `otel` is not installed")
-trace_service = pytest.importorskip("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
+collector = pytest.importorskip("support.collector").collector
 
 DOCS = REPO / "docs" / "exports.md"
 
@@ -421,41 +418,9 @@ def test_a_file_is_otlp_json(recording: Path, tmp_path: Path) -> None:
     assert len({span["traceId"] for span in spans}) == 4
 
 
-@contextmanager
-def _collector(status: int = 200) -> Iterator[tuple[str, list[tuple[str, Any]]]]:
-    """A collector's endpoint on loopback: its address, and what it got, decoded."""
-    got: list[tuple[str, Any]] = []
-
-    class Collector(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            if self.headers.get("content-encoding") == "gzip":
-                import gzip  # noqa: PLC0415
-
-                body = gzip.decompress(body)
-            got.append((self.path, trace_service.ExportTraceServiceRequest.FromString(body)))
-            self.send_response(status)
-            self.send_header("content-type", "application/x-protobuf")
-            self.send_header("content-length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", got
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(60)
-
-
 @pytest.mark.parametrize("path", ["", "/", "/v1/traces"])
 def test_a_collector_gets_the_spans(recording: Path, path: str) -> None:
-    with _collector() as (url, got):
+    with collector() as (url, got):
         assert _export(recording, "otel", url + path) == 0
     ((where, request),) = got
     assert where == "/v1/traces"
@@ -467,6 +432,6 @@ def test_a_collector_gets_the_spans(recording: Path, path: str) -> None:
 
 
 def test_a_collector_that_refuses_is_one_line(recording: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    with _collector(400) as (url, _):
+    with collector(400) as (url, _):
         assert _export(recording, "otel", url) == 2
     assert f"toolcalls export: {url}: the collector did not take the spans\n" in capfd.readouterr().err

@@ -12,6 +12,7 @@ from mitmproxy.addonmanager import Loader
 
 from toolcalls.config import ConfigError
 from toolcalls.config.mistakes import did_you_mean
+from toolcalls.mitm import services
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.recording.limits import Limits, bytes_of, seconds_of
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from toolcalls.mitm.metrics.counts import Metrics
     from toolcalls.mitm.recording.recorder import Recorder
     from toolcalls.mitm.shared_store import SharedStore
+    from toolcalls.mitm.traces import Traces
 
 _OPTIONS_ERROR: type[Exception] = exceptions.OptionsError  # its constructor has no types
 
@@ -35,6 +37,7 @@ class Options:
         self.metrics: Metrics | None = None
         self.health: Health | None = None
         self.memory: SharedStore | None = None
+        self.traces: Traces | None = None
 
     @property
     def rejudges(self) -> bool:
@@ -57,6 +60,15 @@ class Options:
             str,
             "",
             "Where a load balancer asks whether the proxy listens: a local port, or HOST:PORT. Empty: nowhere.",
+        )
+        loader.add_option(
+            "toolcalls_otel",
+            str,
+            "",
+            "An OpenTelemetry collector that gets spans as replies end: http://HOST:4318. Empty: none.",
+        )
+        loader.add_option(
+            "toolcalls_otel_content", bool, False, "Put messages, arguments and results into these spans."
         )
         loader.add_option(
             "toolcalls_memory",
@@ -130,14 +142,27 @@ class Options:
             if self.metrics is not None:  # first, since the new address may be the old one
                 self.metrics.close()
                 self.metrics = None
-            self.metrics = _metrics(ctx.options.toolcalls_metrics)
+            self.metrics = services.metrics(ctx.options.toolcalls_metrics)
         if "toolcalls_health" in updated:
             if self.health is not None:
                 self.health.close()
                 self.health = None
-            self.health = _health(ctx.options.toolcalls_health)
+            self.health = services.health(ctx.options.toolcalls_health)
+        if any(name.startswith("toolcalls_otel") for name in updated):
+            traces = services.traces(
+                ctx.options.toolcalls_otel,
+                content=ctx.options.toolcalls_otel_content,
+                prices=lambda: self.config_file.current().prices if self.config_file is not None else (),
+            )
+            if self.traces is not None:
+                self.traces.close()
+            self.traces = traces
         if any(name.startswith("toolcalls_memory") for name in updated):
-            memory = _memory(ctx.options.toolcalls_memory)
+            memory = services.memory(
+                ctx.options.toolcalls_memory,
+                age=_number("toolcalls_memory_age", seconds_of),
+                size=_number("toolcalls_memory_size", bytes_of),
+            )
             if self.memory is not None:
                 self.memory.close()
             self.memory = memory
@@ -149,8 +174,8 @@ class Options:
             self.recorder = recorder
 
     def close(self) -> None:
-        """Close the log, the recording, the metrics, the answers to a load balancer and the shared memory."""
-        for output in (self.journal, self.recorder, self.metrics, self.health, self.memory):
+        """Close all that the options name."""
+        for output in (self.journal, self.recorder, self.metrics, self.health, self.memory, self.traces):
             if output is not None:
                 output.close()
 
@@ -174,64 +199,6 @@ def _recorder(path: Path, limits: Limits) -> "Recorder":
     from toolcalls.mitm.recording.recorder import Recorder  # noqa: PLC0415 - only where the option is set
 
     return Recorder(path, limits)
-
-
-_NO_CLIENT = "toolcalls_metrics: this needs the extra `metrics`: pip install prometheus-client"
-
-
-def _metrics(address: str) -> "Metrics | None":
-    """The metrics at an address; None for an empty one. Raises ConfigError."""
-    if not address:
-        return None
-    host, port = _host_and_port("toolcalls_metrics", address)
-    try:
-        from toolcalls.mitm.metrics.counts import Metrics  # noqa: PLC0415 - needs the extra
-    except ModuleNotFoundError as error:
-        if error.name != "prometheus_client":
-            raise
-        raise ConfigError(_NO_CLIENT) from error
-    try:
-        return Metrics(host, port)
-    except OSError as error:
-        raise ConfigError(f"toolcalls_metrics: {host}:{port}: {error.strerror}") from error
-
-
-def _health(address: str) -> "Health | None":
-    """The answers to a load balancer at an address; None for an empty one. Raises ConfigError."""
-    if not address:
-        return None
-    from toolcalls.mitm.health import Health  # noqa: PLC0415 - only where the option is set
-
-    host, port = _host_and_port("toolcalls_health", address)
-    try:
-        return Health(host, port)
-    except OSError as error:
-        raise ConfigError(f"toolcalls_health: {host}:{port}: {error.strerror}") from error
-
-
-def _memory(url: str) -> "SharedStore | None":
-    """The store at a URL; None for an empty one. Raises ConfigError."""
-    age, size = _number("toolcalls_memory_age", seconds_of), _number("toolcalls_memory_size", bytes_of)
-    if not url:
-        return None
-    try:
-        from toolcalls.mitm.shared_store import SharedStore  # noqa: PLC0415 - needs the extra
-    except ModuleNotFoundError as error:
-        if error.name != "redis":
-            raise
-        raise ConfigError("toolcalls_memory: this needs the extra `redis`: pip install redis") from error
-    try:
-        return SharedStore(url, age, size)
-    except ValueError as error:  # without what it says, which may quote the password
-        raise ConfigError("toolcalls_memory: expected an address as in redis://127.0.0.1:6379/0") from error
-
-
-def _host_and_port(option: str, address: str) -> tuple[str, int]:
-    """What `9464`, `127.0.0.1:9464` and `[::1]:9464` name. Raises ConfigError."""
-    host, _, port = address.rpartition(":")
-    if not (port.isascii() and port.isdecimal() and int(port) < 2**16):
-        raise ConfigError(f"{option}: expected a port, or an address as in 127.0.0.1:9464, found {address!r}")
-    return host.strip("[]") or "127.0.0.1", int(port)
 
 
 def _limits() -> Limits:

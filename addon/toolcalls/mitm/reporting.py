@@ -80,6 +80,8 @@ class Reporter:
             self._options.metrics.ended(flow)
         if self._options.recorder is not None:
             self._options.recorder.add(flow)
+        if self._options.traces is not None:
+            self._options.traces.add(flow)
 
 
 def _asker(flow: http.HTTPFlow, data: dict[str, Any]) -> str:
