@@ -124,3 +124,14 @@ def test_a_mark_of_kimi_k3_that_came_damaged_ends_what_the_prompt_began(mark: st
     assert calls == 0
     assert text.endswith(" No.Done.")
     assert "reasoning" in reasons
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_the_end_of_a_draft_in_a_thought_is_the_drafts_own(size: int) -> None:
+    text = f"Shall I?\n{written('inkling')}\nNo.<|end_message|>Done."
+    reader = Reader(CallPolicy(Route(starts_in_reasoning=True), Request(tools=TOOLS)), starts_in_reasoning=True)
+    events = [event for at in range(0, len(text), size) for event in reader.feed(text[at : at + size])]
+    events += reader.finish(cut=False)
+    shown = "".join(event.text for event in events if isinstance(event, Text))
+    assert shown == text.replace("No.<|end_message|>", "No.")
+    assert not [event for event in events if isinstance(event, CallStart)]

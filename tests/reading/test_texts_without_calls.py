@@ -21,6 +21,7 @@ def _tool(name: str, *keys: str) -> Tool:
 TOOLS = (
     _tool("Bash", "command"),
     _tool("read_file", "path"),
+    _tool("search", "query"),
     _tool("execute_bash", "command"),
     _tool("terminal", "cmd"),
 )
@@ -98,6 +99,146 @@ OWN = (
     '> <tool_call>Bash\n> <parameter name="command">ls</parameter>\n> </tool_call>\n',
     "call:read_file is how it begins, declaration:read_file how the tool does.",
 )
+# Documents, transcripts, code, logs and data about the tools that are declared.
+ABOUT_TOOLS = (
+    ('Tool calls in Hermes form are written as <tool_call>{"name": ..., "arguments": ...}</tool_call> on one line.'),
+    ('The config has\n\n```json\n{"name": "read_file", "arguments": {"path": "a"}}\n```\n\nand nothing else matters.'),
+    '{"name": "my-app", "version": "1.0.0", "arguments": {"path": "a"}}',
+    (
+        '{"name": "read_file", "description": "Reads a file", "parameters": {"type": "object", "properties": '
+        '{"path": {"type": "string"}}}}'
+    ),
+    (
+        '[{"type": "function", "function": {"name": "read_file", "parameters": {"type": "object", "properties'
+        '": {"path": {"type": "string"}}, "required": ["path"]}}}]'
+    ),
+    "name: read_file\narguments:\n  path: a\n",
+    '2026-01-01 12:00:00 INFO tool read_file called with {"path": "a"}',
+    '[12:00:01] read_file(path="a") -> 120 bytes in 3 ms',
+    "DEBUG agent.tools: dispatch name='read_file' arguments={'path': 'a'}",
+    "I used read_file to look at the file, then search for the word.",
+    'First I call read_file(path="src/a.ts"). Then I call search(query="x").',
+    '`read_file(path="a")` reads a file.',
+    'def test():\n    assert read_file(path="a") == \'x\'\n    return search(query="b")\n',
+    'from tools import read_file\n\nresult = read_file(path="a")\nprint(result)\n',
+    'import { read_file } from \'./tools\'\n\nawait read_file({"path": "a"})\n',
+    "const call = {name: 'read_file', arguments: {path: 'a'}};\nsend(call);",
+    (
+        'diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n-<invoke name="read_file">\n+<invoke name="search"'
+        '>\n <parameter name="path">a</parameter>\n </invoke>'
+    ),
+    (
+        '--- a/p.md\n+++ b/p.md\n@@ -1 +1,3 @@\n+<tool_call>\n+{"name": "read_file", "arguments": {"path": "a"}}\n'
+        "+</tool_call>"
+    ),
+    '1\t<tool_call>\n2\t{"name": "read_file", "arguments": {"path": "a"}}\n3\t</tool_call>',
+    ('> <invoke name="read_file">\n> <parameter name="path">a</parameter>\n> </invoke>\n\nThat is what it sent.'),
+    (
+        'User: read the file\nAssistant: <tool_call>{"name": "read_file", "arguments": {"path": "a"}}</tool_ca'
+        "ll>\nUser: thanks\nAssistant: ok"
+    ),
+    (
+        '**User:** read it\n\n**Assistant:** <invoke name="read_file"><parameter name="path">a</parameter></inv'
+        "oke>\n\n**User:** thanks"
+    ),
+    "<!-- <read_file><path>a</path></read_file> -->\nDone.",
+    '<pre>\n<code>\n&lt;tool_call&gt;{"name": "read_file"}&lt;/tool_call&gt;\n</code>\n</pre>',
+    '<search>\n<input type="text" name="query">\n</search>',
+    "<html>\n<body>\n<search>find</search>\n</body>\n</html>",
+    "The <search> element of HTML is new.",
+    "<search> is an element, and </search> closes it.",
+    "<function=...> begins the form and </function> ends it.",
+    "<parameter=path> is how parameters begin.",
+    "<tool_call> begins a call; </tool_call> ends it.",
+    "In GLM's form: <tool_call>NAME<arg_key>K</arg_key><arg_value>V</arg_value></tool_call>.",
+    "The tokens are <|tool_call_begin|>, <|tool_call_argument_begin|> and <|tool_call_end|>.",
+    "[TOOL_CALLS] is Mistral's token.",
+    "Mistral writes [TOOL_CALLS] and then the name and [ARGS] and then JSON.",
+    "<|channel|> marks a channel, and <|message|> what follows it.",
+    "Harmony: commentary to=functions.NAME json{...}",
+    "The header is `commentary to=functions.read_file` and then the JSON.",
+    "to=functions.read_file is the recipient.",
+    "Action: none\nThought: I know the answer.",
+    "Thought: I should use read_file.\nFinal Answer: 42",
+    "Action items:\n- read_file: done\n- search: open",
+    '| tool | arguments |\n| --- | --- |\n| read_file | {"path": "a"} |',
+    '- read_file: {"path": "a"}\n- search: {"query": "b"}',
+    '1. read_file {"path": "a"}\n2. search {"query": "b"}',
+    'curl -d \'{"name": "read_file", "arguments": {"path": "a"}}\' http://localhost/call',
+    (
+        '{"id": 1, "method": "tools/call", "jsonrpc": "2.0", "params": {"name": "read_file", "arguments": {"p'
+        'ath": "a"}}}'
+    ),
+    ('{"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "read_file", "arguments": "{}"}}]}]}'),
+    '{"mcpServers": {"fs": {"command": "npx", "args": ["read_file"]}}}',
+    '["read_file", "search"]',
+    "[read_file, search]",
+    "[1](read_file) and [2](search)",
+    "read_file",
+    "search",
+    "`search`",
+    "search:\n  query: a\n",
+    "~~~xml\n<read_file>\n<path>a</path>\n</read_file>\n~~~\nis an example.",
+    "````md\n```\n<read_file><path>a</path></read_file>\n```\n````\n\nThat shows a fence in a fence.",
+    '"<tool_call>{\\"name\\": \\"read_file\\", \\"arguments\\": {}}</tool_call>" is a string.',
+    'let s = \'<invoke name="read_file"><parameter name="path">a</parameter></invoke>\';',
+    's = """\n<tool_call>\n{"name": "read_file", "arguments": {"path": "a"}}\n</tool_call>\n"""\nprint(s)',
+    "x = '''<read_file>\n<path>a</path>\n</read_file>'''",
+    "const t = `\n<read_file>\n<path>a</path>\n</read_file>\n`;",
+    '// <tool_call>{"name": "read_file", "arguments": {"path": "a"}}</tool_call>\nint x;',
+    '# <invoke name="read_file"><parameter name="path">a</parameter></invoke>\nx = 1',
+    "/*\n<read_file>\n<path>a</path>\n</read_file>\n*/\nint y;",
+    "<details>\n<summary>Call</summary>\n\n```\n<read_file><path>a</path></read_file>\n```\n</details>",
+    "<example>\n<read_file>\n<path>a</path>\n</read_file>\n</example>",
+    (
+        '<tools>\n{"type": "function", "function": {"name": "read_file", "parameters": {"type": "object", "pro'
+        'perties": {}}}}\n</tools>'
+    ),
+    '<tool_response>\n{"name": "read_file", "content": "x"}\n</tool_response>',
+    (
+        "<function_results>\n<result>\n<tool_name>read_file</tool_name>\n<stdout>x</stdout>\n</result>\n</function"
+        "_results>"
+    ),
+    "[read_file for 'a'] Result:\nabc",
+    "Tool 'read_file' result:\nabc",
+    "EXECUTION RESULT of [read_file]:\nabc",
+    "TypeError: read_file() got an unexpected keyword argument 'path'",
+    "functions.read_file is declared, functions.search as well.",
+    "See default_api.read_file and default_api.search for more.",
+    "call: read_file, with a path",
+    "Call: the one to read_file",
+    "call read_file(path) when you need it",
+    "print(read_file.__doc__)\nhelp(search)",
+    "search?q=a&read_file=1",
+    "GET /search?query=a HTTP/1.1\nHost: x",
+    "SELECT name, arguments FROM calls WHERE name = 'read_file';",
+    'name,arguments\nread_file,"{""path"": ""a""}"',
+    '[tool_calls]\nname = "read_file"\narguments = { path = "a" }',
+    '<xs:element name="read_file"><xs:complexType/></xs:element>',
+    '<function name="read_file" file="a.c" line="3"/>\n<function name="search" file="b.c" line="9"/>',
+    '<target name="search"><param name="query" value="x"/></target>',
+    '<bean id="search" class="x.Search"><property name="query" value="a"/></bean>',
+    '<method name="search"><parameter name="query" type="string"/></method>',
+    '<param name="path">The path of the file.</param>\n<returns>The text.</returns>',
+    ('/// <summary>Reads.</summary>\n/// <param name="path">The path.</param>\npublic void read_file(string path) {}'),
+    "@param path the path\n@see read_file",
+    "● read_file is a tool\n● search is another",
+    "Tool call: none was needed.",
+    "Calling read_file was not needed.",
+    "Tool: read_file\nStatus: deprecated\n",
+    "Assistant called no tool.",
+    "[Tool Call: none]",
+    "[Tool Use: read_file is not allowed here]",
+    '{{"name": "read_file"}}',
+    "${read_file(path)}",
+    '{% call read_file(path="a") %}x{% endcall %}',
+    '<%= read_file("a") %>',
+    "\\begin{verbatim}\n<read_file><path>a</path></read_file>\n\\end{verbatim}",
+    ".. code-block:: xml\n\n   <read_file><path>a</path></read_file>\n",
+    "If a < tool_call > b then c.",
+    "< read_file > is my name for it.",
+    "a < search > b < query > c",
+)
 
 
 def _texts() -> list[str]:
@@ -112,7 +253,7 @@ def _texts() -> list[str]:
             )
             text = text.replace("{escaped}", call.replace("\n", "\\n").replace('"', '\\"'))
             made.append(text.replace("{call}", call))
-    return [*made, *OWN]
+    return [*made, *OWN, *ABOUT_TOOLS]
 
 
 @pytest.mark.parametrize("policy", ["standard", "strict", "lenient"])

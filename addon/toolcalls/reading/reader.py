@@ -40,6 +40,8 @@ _MESSAGE_END = "<|end|>"  # an opener that begins with it follows a message (`ha
 # What stands before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
 _LETTER = re.compile(r"[A-Za-z]\Z")
 _INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
+# What stands before a string or a comment of some program, where a call inside a line would else be taken.
+_IN_STRING = re.compile(r"""["']\Z|^\s*(?://+|#|--)\s*\Z""")
 
 
 class Reader:
@@ -604,7 +606,8 @@ class Reader:
                 continue
             place = quoted
             if place is None and not self._position.line_start and not self._may_stand_in_line(dialect, opener, start):
-                place = "inline"
+                in_string = self._ledger.call_policy.takes("inline") and self._position.follows(_IN_STRING)
+                place = "inline_code" if in_string else "inline"
             if place is None and dialect.name in self._escaped:
                 place = "escaped"
             if place is None and self._beside_native and replaces_native(dialect):

@@ -18,6 +18,8 @@ _CLOSERS = frozenset(REASONING_CLOSERS)
 _CHANNEL = "<|close|>"
 _CHANNEL_END = re.compile(r"<\|close\|>\s{0,8}(?P<think>think)?\s{0,8}<\|sep\|>")
 _CHANNEL_PART = re.compile(r"<\|close\|>\s{0,8}(?:t(?:h(?:i(?:n(?:k\s{0,8})?)?)?)?)?(?:<(?:\|(?:s(?:e(?:p\|?)?)?)?)?)?")
+# Inkling's token of a call, in a thought a draft: the next end of a message is that of the draft.
+_CALL_MESSAGE, _CALL_MESSAGE_END = "<|content_invoke_tool_json|>", "<|end_message|>"
 _THOUGHT = r"<\|close\|>\s{0,8}think\s{0,8}<\|sep\|>"
 _CLOSER = re.compile("|".join([*map(re.escape, REASONING_CLOSERS), _THOUGHT]), re.IGNORECASE)
 _OVERLAP = max(map(len, REASONING_CLOSERS)) + 16
@@ -42,6 +44,7 @@ class UnopenedReasoning:
     """
 
     __slots__ = (
+        "_draft_is_open",
         "_end_is_put_off",
         "_ledger",
         "_over",
@@ -58,6 +61,7 @@ class UnopenedReasoning:
         self._ledger = ledger
         self._position = position
         self._over = False  # some reasoning has ended
+        self._draft_is_open = False  # a call in it has a message of its own, which has not ended
         self._end_is_put_off = False  # what waited for the end is read as though it had come in time
         self._waits = ledger.call_policy.lift and not ledger.call_policy.takes("reasoning")
         self.likely = likely
@@ -96,7 +100,11 @@ class UnopenedReasoning:
     def ends_message(self, opener: Opener) -> Step[None]:
         """Reasoning that began in the prompt ends with its message, whose end `opener` may be, or with its channel."""
         prompts = self._position.in_prompts_reasoning
-        if prompts and opener.literal.startswith(MESSAGE_ENDS):
+        if prompts and opener.literal.endswith(_CALL_MESSAGE):
+            self._draft_is_open = True
+        elif prompts and self._draft_is_open and opener.literal == _CALL_MESSAGE_END:
+            self._draft_is_open = False
+        elif prompts and opener.literal.startswith(MESSAGE_ENDS):
             self.closes_nothing()
             self.is_over()
         elif opener.literal == _CHANNEL and (prompts or self._position.reason() is None):
