@@ -234,6 +234,7 @@ Repair = Literal[
     "single_quotes",
     "raw_newline",
     "trailing_comma",
+    "doubled_separator",
     "python_literal",
     "comment",
     "bare_key",

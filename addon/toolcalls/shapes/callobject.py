@@ -125,10 +125,13 @@ class CallObject:
             key = yield from self._value()
             if key is None or not key.startswith('"') or not (yield from self._mark(":")):
                 return False
+            yield from self._doubled(":")
             yield from self._gap()
             if not (yield from self._member(str(json.loads(key)), depth)):
                 return False
             comma = yield from self._mark(",")
+            if comma:
+                yield from self._doubled(",")
             if not comma:
                 closed = yield from self._mark("}")
                 if closed:
@@ -145,6 +148,11 @@ class CallObject:
         found = yield from self._scan.starts(literal)
         self._scan.take(len(literal) if found else 0)
         return found
+
+    def _doubled(self, separator: str) -> Step[None]:
+        """Take a separator that stands once more."""
+        while (yield from self._mark(separator)):
+            self.note_repair("doubled_separator")
 
     def _gap(self) -> Step[None]:
         """Take white space and comments."""

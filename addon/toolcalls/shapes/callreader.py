@@ -37,7 +37,7 @@ from toolcalls.shapes.completejson import (
     complete_value,
     decoded_string,
 )
-from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, accept, argument_object, value
+from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, accept, argument_object, separated, value
 from toolcalls.shapes.words import NAME, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -283,7 +283,7 @@ class _Object:
             if key is None:
                 return False
             slipped = yield from self._slipped_colon(key)
-            if not slipped and not (yield from accept(scan, ":")):
+            if not slipped and not (yield from separated(scan, ":", self._note)):
                 return False
             scan.take((yield from scan.space()))
             if not (yield from (self._named_at(key.rstrip(": ")) if slipped else self._member(key))):
@@ -292,12 +292,18 @@ class _Object:
                 self._block.sink.note_repair("missing_brace")
                 self._end()
                 return True
-            if not self._took_comma and not (yield from accept(scan, ",")):
+            if not self._took_comma and not (yield from separated(scan, ",", self._note)):
                 break
         if not (yield from accept(scan, "}")):
             return False
         self._end()
         return True
+
+    def _note(self, name: Repair) -> None:
+        if self._open or self._wraps:
+            self._block.sink.note_repair(name)
+        else:
+            self._repairs.append(name)
 
     def _begin(self) -> OpenArguments:
         self._block.begin(self._written, self._repairs)

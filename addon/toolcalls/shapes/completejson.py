@@ -15,7 +15,7 @@ from typing import NamedTuple
 from toolcalls.events import Repair
 from toolcalls.shapes import Call
 from toolcalls.shapes.brokenjson import UNKNOWN
-from toolcalls.shapes.jsonvalue import ARGUMENTS, MARKS, NAMES, accept, argument_object
+from toolcalls.shapes.jsonvalue import ARGUMENTS, MARKS, NAMES, accept, argument_object, separated
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import items, members, quote
@@ -135,7 +135,7 @@ def complete_object(
             return None
         spelt = yield from complete_value(scan, MAX_NAME) if quoted else bare_key(scan)
         key = None if spelt is None else decoded_string(spelt, repairs)
-        if key not in CALL_KEYS or not (yield from accept(scan, ":")):
+        if key not in CALL_KEYS or not (yield from separated(scan, ":", repairs.append)):
             return None
         scan.take((yield from scan.space()))
         first = yield from scan.among(("{", "[", *QUOTES))
@@ -159,7 +159,7 @@ def complete_object(
         written.append(f"{spelt.json}:{found.json}")
         if listed and (yield from _lacks_brace(scan)):
             return CompleteValue(f"{{{','.join(written)}}}", [*repairs, "missing_brace"])
-        if not (yield from accept(scan, ",")):
+        if not (yield from separated(scan, ",", repairs.append)):
             break
         broken.unclosed = []
     if (yield from accept(scan, "}")):

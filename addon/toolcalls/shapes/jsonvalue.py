@@ -7,6 +7,7 @@ noted on the call.
 import json
 from collections.abc import Callable
 
+from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, Unwritable
 from toolcalls.shapes.brokenjson import skip_json
 from toolcalls.shapes.spaced_closers import closer_among
@@ -140,6 +141,17 @@ def argument_object(written: str) -> str | None:
 def is_double_encoded(written: str) -> bool:
     """Whether a string stands for a call's arguments (strict JSON), in the place of the object that it holds."""
     return written.startswith('"') and written != '""'
+
+
+def separated(scan: Scanner, literal: str, note: Callable[[Repair], None]) -> Step[bool]:
+    """Take a comma or a colon of an object behind white space, as `accept`; one that stands twice is one."""
+    if not (yield from accept(scan, literal)):
+        return False
+    if (yield from accept(scan, literal)):
+        note("doubled_separator")
+        while (yield from accept(scan, literal)):
+            pass
+    return True
 
 
 def accept(scan: Scanner, literal: str) -> Step[bool]:

@@ -11,7 +11,7 @@ import re
 
 _MOST = 4096  # characters that are looked at behind the first quote
 _SPACE = 1024
-_GAP = " \t\n\r"
+_GAP = " \t\n\r\xa0"
 _LONGEST_KEY = 1024
 _SIGN = re.compile(
     r'["{}]|\\.|[\r\n]|<[|｜]|</?\|?(?:tool|function|invoke|call|arg_|param|request)|\[/?(?:TOOL|ARGS)', re.IGNORECASE
@@ -68,6 +68,8 @@ def _is_text(text: str, at: int, *, final: bool) -> bool:
         return False
     if char == ",":
         place = _behind_space(text, place + 1, final=final)
+        while text.startswith(",", place):  # a comma that stands twice
+            place = _behind_space(text, place + 1, final=final)
         char = text[place] if place < len(text) else ""
         if not char:
             return False

@@ -5,6 +5,8 @@ character for character, so big numbers, key order, duplicate keys and inner whi
 write instead is respelt where its meaning is certain, and each such repair is named once. Nothing is ever supplied for
 what was cut off, and what has two meanings fails: `007`, `5.`, `[1,,2]`, NaN, a missing comma or colon.
 
+In an object a comma or a colon that stands twice has one meaning.
+
 Held back is only what is undecided: a comma, with the white space behind it, until an item follows; a literal until its
 last letter; an escape until it is whole. The rest of the state is one closer for each open container, at most
 MAX_DEPTH, so there is no recursion. Every step depends on the state and the characters alone, never on where a piece
@@ -65,6 +67,7 @@ class Transducer:
                              backslash that was meant as such
              trailing_comma  [1,]                     → [1]
              python_literal  None, True, False        → null, true, false
+             doubled_separator  {"a":: 1,, "b": 2}  → {"a": 1, "b": 2}
              comment         // and # to the end of the line, /* */ → nothing
              number          +1, .5                   → 1, 0.5
              bare_key        {a: 1}                   → {"a": 1}
@@ -257,6 +260,9 @@ class Transducer:
 
     def _value(self, text: str, pos: int) -> int:
         """At the beginning, and behind a colon."""
+        if text[pos] == ":" and self._started:
+            self._repair("doubled_separator")
+            return pos + 1
         return self._gap(text, pos) if text[pos] in self._gaps else self._open_value(text, pos)
 
     def _item(self, text: str, pos: int) -> int:
@@ -271,6 +277,9 @@ class Transducer:
         char = text[pos]
         if char in self._gaps:
             return self._gap(text, pos)
+        if char == "," and self._comma:  # in an object nothing can be left out between the two
+            self._repair("doubled_separator")
+            return pos + 1
         if char == "}":
             return self._close(pos)
         if char in "\"'":

@@ -16,6 +16,7 @@ _ENTRIES = (
     RepairEntry("single_quotes", "strings stood in single quotes"),
     RepairEntry("raw_newline", "strings of its JSON held raw control characters"),
     RepairEntry("trailing_comma", "its JSON had a comma behind the last member"),
+    RepairEntry("doubled_separator", "its JSON had a comma or a colon twice"),
     RepairEntry("python_literal", "its JSON had True, False or None"),
     RepairEntry("comment", "its JSON held comments"),
     RepairEntry("bare_key", "its JSON had keys without quotes"),
