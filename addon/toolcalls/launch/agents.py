@@ -66,7 +66,12 @@ AGENTS = (
     Agent("gptme", ("gptme",), ("gptme",), ("OPENAI_BASE_URL",), "/v1"),
     Agent("Mistral Vibe", ("vibe",), ("mistral-vibe",), settings="api_base of a provider in ~/.vibe/config.toml"),
     Agent(
-        "Kimi Code", ("kimi",), ("@moonshot-ai/kimi-code", "kimi-cli"), settings="base_url of a provider in its config"
+        "Kimi Code",
+        ("kimi",),
+        ("@moonshot-ai/kimi-code", "kimi-cli"),
+        ("KIMI_MODEL_BASE_URL",),
+        "/v1",
+        settings="base_url of a provider in its config",
     ),
     Agent("crush", ("crush",), ("@charmland/crush",), settings="providers.NAME.base_url in crush.json"),
 )
