@@ -24,6 +24,7 @@ SECRET = 'Zq7/pl"ainWord'  # of no known form
 HEADERS: dict[str, tuple[str, str]] = {
     "bearer": ("Authorization", f"Bearer {SECRET}"),
     "no scheme": ("authorization", SECRET),
+    "a gateway's": ("cf-aig-authorization", f"Bearer {SECRET}"),
     "basic": ("Proxy-Authorization", "Basic " + base64.b64encode(f"me:{SECRET}".encode()).decode()),
     "an API's": ("x-api-key", SECRET),
     "Google's": ("x-goog-api-key", SECRET),

@@ -54,6 +54,14 @@ def test_each_program_has_one_row() -> None:
     assert all(agent.base_urls or agent.settings for agent in AGENTS), "nothing says where the base URL is"
 
 
+@pytest.mark.parametrize("name", ["ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL"])
+def test_claude_code_may_ask_another_cloud(name: str) -> None:
+    made = routed(["claude"], {name: "http://10.0.0.1:4000/v1"})
+    (mode,) = made.modes
+    assert made.environment[name] == f"http://127.0.0.1:{mode.rpartition(':')[2]}/v1"
+    assert "ANTHROPIC_BASE_URL" not in made.environment
+
+
 def test_a_base_url_in_a_variable_is_led_through_a_reverse_proxy() -> None:
     made = routed(["claude"], {"ANTHROPIC_BASE_URL": "http://10.0.0.1:4000/gateway/", "NO_PROXY": "corp"})
     (mode,) = made.modes

@@ -36,7 +36,7 @@ AGENTS = (
         "Claude Code",
         ("claude",),
         ("@anthropic-ai/claude-code",),
-        ("ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL"),
+        ("ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL"),
     ),
     Agent(
         "Codex",
