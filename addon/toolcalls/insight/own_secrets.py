@@ -18,7 +18,7 @@ from toolcalls.insight.redaction import REDACTED
 from toolcalls.insight.secret_patterns import SECRET_KEY
 
 _LEAST = 8  # characters: a shorter value is a word that stands elsewhere, too
-_HEADERS = re.compile(r"(?i)(?:.*-)?authorization|(?:set-)?cookie|(?:.*[_-])?(?:api-?key|token|secret|auth|key)")
+_HEADERS = re.compile(r"(?i)(?:proxy-)?authorization|(?:set-)?cookie|(?:.*[_-])?(?:api-?key|token|secret|auth|key)")
 _QUERY = re.compile(r"(?i)key|auth|sig|code|jwt|sas|pass|token|secret|.*[_-](?:key|token|secret)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9-]* +(?=\S)")  # of an authorisation header
 # Parts of a Set-Cookie header that hold no secret (RFC 6265, section 4.1).
