@@ -13,37 +13,21 @@ import pyarrow.parquet
 import pytest
 import s3fs
 from distributed import Client
-from moto.server import ThreadedMotoServer
 
 from support import manyflows
 from support.loopback import LIMIT
+from support.s3store import s3_store
 from toolcalls import cli
 from toolcalls.mitm.offline.archive import on_dask
 
 _FILES = 10
-_AWS = {
-    "AWS_ACCESS_KEY_ID": "key",
-    "AWS_SECRET_ACCESS_KEY": "secret",
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AWS_EC2_METADATA_DISABLED": "true",
-}
 
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[s3fs.S3FileSystem]:
     """A bucket `flows` with an archive, one file of which is broken."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    try:
-        host, port = server.get_host_and_port()
-        for name, value in {**_AWS, "AWS_ENDPOINT_URL": f"http://{host}:{port}"}.items():
-            monkeypatch.setenv(name, value)
-        s3fs.S3FileSystem.clear_instance_cache()
-        system = s3fs.S3FileSystem(endpoint_url=f"http://{host}:{port}")
-        system.mkdir("flows")
+    with s3_store(monkeypatch) as system:
         yield system
-    finally:
-        server.stop()
 
 
 def _filled(system: s3fs.S3FileSystem, folder: Path) -> None:

@@ -4,6 +4,7 @@ addresses of the metrics and of the answers to a load balancer.
 
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -87,6 +88,12 @@ class Options:
             "toolcalls_record", str, "", "A folder that gets the flows of LLM APIs, without secrets. Empty: none."
         )
         loader.add_option(
+            "toolcalls_record_store",
+            str,
+            "",
+            "Where files of the recording go when they are closed: s3://BUCKET/FOLDER. Empty: they stay in the folder.",
+        )
+        loader.add_option(
             "toolcalls_record_split",
             str,
             "size",
@@ -168,7 +175,8 @@ class Options:
             self.memory = memory
         if any(name.startswith("toolcalls_record") for name in updated):
             limits = _limits()
-            recorder = _open("toolcalls_record", lambda path: _recorder(path, limits))
+            store = _store()
+            recorder = _open("toolcalls_record", lambda path: _recorder(path, limits, store))
             if self.recorder is not None:
                 self.recorder.close()
             self.recorder = recorder
@@ -195,10 +203,22 @@ def _journal(path: Path) -> "Journal":
     return Journal(path)
 
 
-def _recorder(path: Path, limits: Limits) -> "Recorder":
+def _recorder(path: Path, limits: Limits, store: str) -> "Recorder":
     from toolcalls.mitm.recording.recorder import Recorder  # noqa: PLC0415 - only where the option is set
 
-    return Recorder(path, limits)
+    return Recorder(path, limits, store)
+
+
+def _store() -> str:
+    """Where files of the recording go; "" for nowhere. Raises ConfigError."""
+    url: str = ctx.options.toolcalls_record_store
+    if url and not ctx.options.toolcalls_record:
+        raise ConfigError("toolcalls_record_store: files come from the folder that toolcalls_record names; name one")
+    if url and "://" not in url:
+        raise ConfigError("toolcalls_record_store: expected an address as in s3://bucket/folder")
+    if url and find_spec("fsspec") is None:
+        raise ConfigError("toolcalls_record_store: this needs the extra `dask`: pip install fsspec s3fs")
+    return url
 
 
 def _limits() -> Limits:

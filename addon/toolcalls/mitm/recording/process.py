@@ -25,6 +25,7 @@ from toolcalls.mitm.recording.index import entries_of
 from toolcalls.mitm.recording.intake import Taken
 from toolcalls.mitm.recording.limits import Limits
 from toolcalls.mitm.recording.protocol import ACK, flow_from, message_of
+from toolcalls.mitm.recording.store import RecordingStore
 
 _LOOKS_AT_AGES = 5.0  # seconds
 _KILLED = "mitmproxy was killed"
@@ -103,10 +104,15 @@ class _ToParent(logging.Handler):
             sys.stdout.flush()
 
 
-def write(queue: SimpleQueue[Taken], folder: str, limits: str, acknowledge: str) -> None:
-    """Write what comes to a folder, by the members of `Limits` as JSON, and acknowledge it on a descriptor."""
+def write(queue: SimpleQueue[Taken], folder: str, limits: str, acknowledge: str, store: str) -> None:
+    """Write what comes to a folder, by the members of `Limits` as JSON, and acknowledge it on a descriptor. Files go on
+    to a `store`, where that is not empty.
+    """
     with suppress(OSError):
         os.nice(5)  # replies come first
     logging.basicConfig(level=logging.INFO, handlers=[_ToParent()])
     os.set_blocking(int(acknowledge), False)
+    moving = RecordingStore(Path(folder), store) if store else None
     Writer(RecordingFolder(Path(folder), Limits(**json.loads(limits))), int(acknowledge)).run(queue)
+    if moving is not None:
+        moving.close()

@@ -53,9 +53,11 @@ logger = logging.getLogger(__name__)
 
 
 class Recorder:
-    """One folder. Raises OSError when no file can be made in it, or when it is a link."""
+    """One folder, whose files go on to a `store` where that is not empty. Raises OSError when no file can be made in
+    the folder, or when it is a link.
+    """
 
-    def __init__(self, folder: Path, limits: Limits | None = None) -> None:
+    def __init__(self, folder: Path, limits: Limits | None = None, store: str = "") -> None:
         if folder.is_symlink():  # who may change the link would decide where recordings go
             raise OSError(f"{folder} is a link; name the folder itself")
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -65,13 +67,14 @@ class Recorder:
             pass  # one can be made
         self._folder = folder.resolve()
         self._limits = Limits() if limits is None else limits
+        self._store = store
         self._queue: SimpleQueue[bytes | None] = SimpleQueue()
         self._lock = Lock()  # of what both threads change: the three below
         self._given = 0  # bytes
         self._done = 0
         self._missing: Counter[str] = Counter()  # that the process was not told of
         self._died = -_RESTART_SECONDS  # when the process that was there last began, by the monotonic clock
-        self._process: _Process | None = _Process(self._folder, self._limits)
+        self._process: _Process | None = _Process(self._folder, self._limits, store)
         self._thread = Thread(target=self._send, name="toolcalls-record", daemon=True)
         self._thread.start()
 
@@ -167,7 +170,7 @@ class Recorder:
 
     def _started(self) -> "_Process | None":
         try:
-            return _Process(self._folder, self._limits)
+            return _Process(self._folder, self._limits, self._store)
         except OSError as error:
             self._died = time.monotonic()
             logger.warning(f"toolcalls: nothing is recorded: {error}")
@@ -177,7 +180,7 @@ class Recorder:
 class _Process:
     """The process that writes, and the pipes to it. Raises OSError when it cannot be started."""
 
-    def __init__(self, folder: Path, limits: Limits) -> None:
+    def __init__(self, folder: Path, limits: Limits, store: str) -> None:
         self.began = time.monotonic()
         self.sent_flows = 0
         self.sent_bytes = 0
@@ -188,7 +191,7 @@ class _Process:
             # -P: no file of the directory that mitmproxy was started in is imported. A session of its own: Ctrl-C in a
             # terminal is for mitmproxy.
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _PROGRAM, str(folder), json.dumps(asdict(limits)), str(theirs)],
+                [sys.executable, "-P", "-c", _PROGRAM, str(folder), json.dumps(asdict(limits)), str(theirs), store],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=(theirs,),
