@@ -360,7 +360,7 @@ def with_outcomes(kind: str) -> Iterator[tuple[str, Said, str]]:
             yield from ((section, case, key) for case in [case for case in cases if key in case][:2])
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(CASES).as_posix())
 def test_an_update_mends_what_is_damaged_in_any_file(path: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     """Each key that says an outcome, damaged in a copy of its file: after the update the file says what it said."""

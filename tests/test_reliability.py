@@ -70,7 +70,7 @@ PAGES = ("HTML report", "page, session")
 
 @pytest.mark.parametrize("group", FRACTIONS)
 def test_a_fixed_part_survives(group: str) -> None:
-    part = FRACTIONS[group] / (24 if SAMPLED else 1)
+    part = FRACTIONS[group] / (60 if SAMPLED else 1)
     rows = merged(serially(import_module(f"reliability.{group}").jobs(part, 7)))
     if not rows and not SUITES.exists():
         pytest.skip("shared/suites does not lie beside the repository, and this group is nothing but a suite")

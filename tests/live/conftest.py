@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.loopback import Host, configured
+from support.sampling import some
 
 
 @pytest.fixture(scope="module")
@@ -16,12 +17,14 @@ def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A sampled run plays one of the exchanges that a test lists, where its module has one proxy for all tests.
+    """A sampled run plays one of the exchanges that a test lists, in half of the modules with one proxy for all tests.
 
     Tests that start processes of their own are for a run of everything.
     """
-    here = str(Path(__file__).parent)
-    for item in items:
-        if str(item.path).startswith(here):
-            shared = {"running", "proxy"} & set(getattr(item, "fixturenames", ()))
-            item.add_marker(pytest.mark.sampled(1 if shared else 0))
+    here = Path(__file__).parent
+    live = [item for item in items if item.path.parent == here]
+    shared = {item: item.path.name for item in live if {"running", "proxy"} & set(getattr(item, "fixturenames", ()))}
+    modules = sorted(set(shared.values()))
+    played = {*some(modules, (len(modules) + 1) // 2, "modules of tests/live")}
+    for item in live:
+        item.add_marker(pytest.mark.sampled(1 if shared.get(item) in played else 0))
