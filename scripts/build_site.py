@@ -43,7 +43,7 @@ def pages() -> Iterator[Path]:
 
 def missing() -> list[Path]:
     """Pages of `docs/` that the navigation lacks."""
-    return sorted({path.relative_to(REPO) for path in (REPO / "docs").glob("*.md")} - set(pages()))
+    return sorted({path.relative_to(REPO) for path in (REPO / "docs").rglob("*.md")} - set(pages()))
 
 
 def linked(page: Path) -> Iterator[tuple[str, Path]]:

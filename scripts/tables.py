@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+import reference
 import yaml
 
 from toolcalls.dialects import about, all_dialects, summary
@@ -190,15 +191,28 @@ def _label(address: str) -> str:
     return f"{issue[1]}#{issue[2]}" if issue else address.split("/")[2].removeprefix("www.")
 
 
+def _agents() -> Iterator[str]:
+    return markdown(("agent", "tried", "with `toolcalls run`", "by hand", "speaks", "base URL"), reference.agents())
+
+
+def _options() -> Iterator[str]:
+    return markdown(("option", "takes", "default", "says"), reference.options())
+
+
 TABLES = (
+    Table("docs/agents.md", "agents", _agents),
+    Table("docs/configuration.md", "keys", reference.configuration),
+    Table("docs/commands.md", "options", _options),
+    Table("docs/cli.md", "commands", reference.commands),
+    Table("docs/python-api.md", "types", reference.python_api),
     Table("docs/dialects.md", "dialects by form", _dialects_by_form),
     Table("docs/dialects.md", "every dialect", _every_dialect),
-    Table("docs/flow-view.md", "log fields", _log_fields),
-    Table("docs/flow-view.md", "conditions", _conditions),
-    Table("docs/flow-view.md", "statuses", _statuses),
-    Table("docs/flow-view.md", "reasons", _reasons),
-    Table("docs/flow-view.md", "notes", _notes),
-    Table("docs/flow-view.md", "repairs", _repairs),
+    Table("docs/log.md", "log fields", _log_fields),
+    Table("docs/commands.md", "conditions", _conditions),
+    Table("docs/statuses.md", "statuses", _statuses),
+    Table("docs/statuses.md", "reasons", _reasons),
+    Table("docs/statuses.md", "notes", _notes),
+    Table("docs/statuses.md", "repairs", _repairs),
     Table("docs/exports.md", "fields", _fields),
     Table("docs/exports.md", "outcomes", _outcomes),
     Table("docs/metrics.md", "metrics", _metrics),

@@ -29,7 +29,7 @@ REPO = Path(__file__).parents[1]
 PACKAGE = REPO / "addon" / "toolcalls"
 PAGES = (
     *(REPO / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")),
-    *sorted((REPO / "docs").glob("*.md")),
+    *sorted((REPO / "docs").rglob("*.md")),
     REPO / "recordings" / "README.md",
     REPO / "tests" / "cases" / "README.md",
 )
@@ -148,9 +148,9 @@ def test_the_wire_of_the_page_reads() -> None:
 
 
 def test_the_reactor_of_the_page_reacts() -> None:
-    source, *_ = blocks((REPO / "docs" / "processors.md").read_text(encoding="utf-8"), "python")
+    source, *_ = blocks((REPO / "docs" / "reactors.md").read_text(encoding="utf-8"), "python")
     names: dict[str, object] = {}
-    exec(compile(source, "processors.md", "exec"), names)
+    exec(compile(source, "reactors.md", "exec"), names)
     react = names["no_force_push"]
     assert isinstance(react(Made("bash", {"command": "git push --force"}, "", None)), Drop)
     assert isinstance(react(Made("bash", {"command": "git push"}, "", None)), Keep)

@@ -33,7 +33,13 @@ Mended = Literal["protocol", "json", "types", "names", "reasoning", "errors"]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Which traffic a route is for. Every field that is set must match; patterns match the whole value (glob)."""
+    """Which traffic a route is for. Every field that is set must match; patterns match the whole value (glob).
+
+    host    a pattern for the host name without port; upper and lower case are the same
+    path    a pattern for the path without its query; `*` also matches `/`
+    model   a pattern for the request's `model`
+    wire    the API: one of the names in docs/apis.md
+    """
 
     host: str | None = None
     path: str | None = None
@@ -62,11 +68,13 @@ class Condition:
 class AccessRule:
     """One rule about calls. Everything that is set must hold; of the rules that hold, the first one decides.
 
+    name       for verdicts and the flow list
+    action     what happens to a call that the rule is about
     tools      regular expressions, each matched against the whole name; a rule that blocks ignores upper and lower case
     model, agent   globs for the request's model and for the client's User-Agent
     arguments  all must hold
     priority   a higher one comes first; equal ones stand in the configuration's order
-    message    the text that the client gets in the place of a call that is blocked; None: `Access.message`
+    message    the text that the client gets in the place of a blocked call; none: the one of `access`
     """
 
     name: str
@@ -86,7 +94,13 @@ class AccessRule:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Which calls a client may get. `default` decides where no rule does."""
+    """Which calls a client may get.
+
+    rules     the first one that holds decides
+    default   decides where no rule does
+    message   what the client gets in the place of a blocked call, where its rule has no message; `{tool}` and `{rule}`
+              are filled in
+    """
 
     rules: tuple[AccessRule, ...] = ()
     default: Literal["allow", "deny"] = "allow"
@@ -100,12 +114,15 @@ LoopAction = Literal["observe", "warn", "replace", "stop"]
 class Loops:
     """When a model runs in circles, and what is done then. A number says how many times are too many; 0 is never.
 
-    same_call    the same call with the same arguments; with `progress` those before a new call that was answered do not
+    action       `observe` notes it in the flow, `warn` also in the flow list, `replace` puts `text` in the place of the
+                 call, `stop` ends the reply
+    same_call    the same call with the same arguments; with `progress`, those before a new call that was answered do not
                  count, as a test that is run after each edit is no circle
     same_result  the same call, and every time the same result
     cycle        rounds of two or three different calls that repeat
-    message      the same passage of text, one behind the other, in one reply
+    message      how often a passage of text may follow itself in one reply
     tools        calls of other tools are not counted: regular expressions as in `AccessRule`
+    progress     whether a new call that was answered starts the count of `same_call` again
     text         what the client gets where the reply is changed
 
     One that neither acts nor looks at text stands in no reply's way: it looks at the calls when the reply has ended.
@@ -133,8 +150,11 @@ class Loops:
 
 @dataclass(frozen=True, slots=True)
 class Reactor:
-    """A function of the user's on complete calls: `function` in the Python file `file` (absolute).
+    """A function of the user's on complete calls.
 
+    file         the Python file; its path counts from the configuration file
+    function     its name in that file
+    tools        regular expressions, each matched against the whole name: the calls that it is for
     time_limit   seconds that one call of it may take
     """
 
@@ -148,7 +168,10 @@ class Reactor:
 class Filter:
     """A replacement in text. Either `literal` or `pattern`, a regular expression, is set.
 
-    replace      what stands there instead; with `pattern` it may hold groups (`\\1`, `\\g<name>`)
+    name         for verdicts and notes
+    literal      text that is replaced
+    pattern      a regular expression for text that is replaced
+    replace      what is put there instead; with `pattern` it may hold groups (`\\1`, `\\g<name>`)
     max_length   how many characters one place may have: what may still become one is held until it is known
     calls        also in the string values of calls, which are then held until they are whole
     """
@@ -251,7 +274,10 @@ VTC_CLIENT_PATTERNS = ("cline", "kilo", "roo")
 class Price:
     """What a million tokens cost, in any currency. `model` is a glob for the model's name.
 
-    cached     of input that came from a cache; None: the same as other input
+    model      a pattern for the request's `model`
+    input      for tokens of the request
+    output     for tokens of the reply
+    cached     for input that came from a cache; none: the same as other input
     currency   as people write it behind an amount, "" where nobody said
     """
 

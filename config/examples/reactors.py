@@ -1,7 +1,7 @@
 """Reactors that are useful as they are: paths relative to the project, and a limit for shell commands.
 
 A reactor is given a complete call and returns what is to become of it: Keep, Drop, Edit or Say; None means Keep.
-docs/processors.md says more. This file runs inside mitmproxy.
+docs/reactors.md says more. This file runs inside mitmproxy.
 """
 
 from pathlib import PurePosixPath

@@ -379,7 +379,7 @@ def test_the_quick_search_finds_what_the_pattern_finds(pieces: list[str]) -> Non
     assert redacted_text(text) == SECRET.sub(_replaced, text)
 
 
-@pytest.mark.parametrize("name", ["README.md", "SECURITY.md", "tests/insight/test_redaction.py", "docs/agents.md"])
+@pytest.mark.parametrize("name", ["README.md", "SECURITY.md", "tests/insight/test_redaction.py", "docs/starting.md"])
 def test_the_quick_search_agrees_on_whole_pages(name: str) -> None:
     text = (REPO / name).read_text()
     assert redacted_text(text) == SECRET.sub(_replaced, text)

@@ -180,7 +180,7 @@ def test_the_report_has_the_fields_that_are_declared() -> None:
 
 
 def test_the_docs_name_the_fields_of_the_report_and_of_the_log() -> None:
-    page = (REPO / "docs" / "flow-view.md").read_text(encoding="utf-8")
+    page = (REPO / "docs" / "log.md").read_text(encoding="utf-8")
 
     def named(begin: str, end: str) -> set[str]:
         return set(re.findall(r"`([a-z]+)`", page.partition(begin)[2].partition(end)[0]))
@@ -191,8 +191,9 @@ def test_the_docs_name_the_fields_of_the_report_and_of_the_log() -> None:
     table = page.partition("<!-- log fields:")[2].partition("<!-- end of log fields")[0]
     beside = named("Beside these fields a line has", ":\n")
     assert beside | set(re.findall(r"^\| `([a-z]+)`", table, re.MULTILINE)) == logged | {"time", "host", "path"}
+    filters = (REPO / "docs" / "commands.md").read_text(encoding="utf-8").partition("\n## Filters\n")[2]
     words = {f"{field.filter_word}:" for field in FIELDS if field.filter_word} - {"reason:"}
-    assert set(re.findall(r"`(\w+:)`", page.partition("\n## Filters\n")[2].partition("\n## ")[0])) == words
+    assert set(re.findall(r"`(\w+:)`", filters.partition("\n## ")[0])) == words
 
 
 @pytest.mark.parametrize(

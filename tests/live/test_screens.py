@@ -233,14 +233,14 @@ def test_console(folder: Path) -> None:
     ids=["status", "reason", "repair"],
 )
 def test_every_word_is_documented(title: str, words: set[str]) -> None:
-    page = (REPO / "docs" / "flow-view.md").read_text(encoding="utf-8")
+    page = (REPO / "docs" / "statuses.md").read_text(encoding="utf-8")
     section = page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
     assert sorted(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == sorted(words)
 
 
 def test_the_page_and_the_views_name_the_same_settings() -> None:
     """What would take a call all the same: the last column of the table of reasons, and the line `unless`."""
-    text = (REPO / "docs" / "flow-view.md").read_text(encoding="utf-8")
+    text = (REPO / "docs" / "statuses.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z_]+)` \| .* \|([^|]*)\|$", text, re.MULTILINE)
     told = {reason: set(re.findall(r"`([a-z_]+)", settings)) for reason, settings in rows if reason in REASONS}
     rules = {"access", "loop", "dropped"}  # what is named there is a rule or a function of the user's own

@@ -1,6 +1,6 @@
 """From "my agent printed `<invoke …>` and stopped" to the reason and the remedy in ten seconds, in every front end.
 
-The steps are those of docs/flow-view.md ("From a printed call to its reason"). The clock runs from the moment at which
+The steps are those of docs/why-not-run.md. The clock runs from the moment at which
 the agent has its reply. What a person needs for reading is not in it, what mitmproxy needs for showing is.
 """
 
@@ -27,12 +27,7 @@ LEAK = f"I will list them. {CALL}"
 SENTENCE = "inline: other text stands before it on its line"
 REMEDY = "the route has take: [inline]"
 SECONDS = 10.0
-SECTION = (
-    (REPO / "docs" / "flow-view.md")
-    .read_text("utf-8")
-    .partition("## From a printed call to its reason\n")[2]
-    .partition("\n## ")[0]
-)
+SECTION = (REPO / "docs" / "why-not-run.md").read_text("utf-8")
 
 
 @contextmanager

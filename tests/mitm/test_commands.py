@@ -90,7 +90,7 @@ def alerts(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 def test_each_command_is_known_and_explained(desk: Desk) -> None:
     known = desk.context.master.commands.commands
     assert {name for name in known if name.startswith("toolcalls.")} == {f"toolcalls.{name}" for name in NAMES}
-    page = (REPO / "docs" / "flow-view.md").read_text(encoding="utf-8")
+    page = (REPO / "docs" / "commands.md").read_text(encoding="utf-8")
     for name in NAMES:
         made = known[f"toolcalls.{name}"]
         assert made.help
@@ -144,7 +144,7 @@ def test_keys_of_the_user_stay(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> N
     assert made.keymap.get("flowview", "t").command == "toolcalls.stats @shown"
     assert made.keymap.get("flowview", "J") is None
     assert made.keymap.get("flowlist", "Y").help
-    page = (REPO / "docs" / "flow-view.md").read_text(encoding="utf-8")
+    page = (REPO / "docs" / "commands.md").read_text(encoding="utf-8")
     assert all(f"| `{key}` |" in page for key in KEYS)
 
 

@@ -168,7 +168,7 @@ class Console:
         return screen
 
 
-def _until_heard(port: int) -> None:
+def until_heard(port: int) -> None:
     """Wait until somebody listens: the console shows its port before it does."""
     until = time.monotonic() + LIMIT
     while True:
@@ -198,7 +198,7 @@ def console(folder: Path, *arguments: str, to: str) -> Iterator[Console]:
             subprocess.run([*tmux, "pipe-pane", f"exec cat > {fifo}"], check=True, timeout=LIMIT)
             shown = Console(tmux, f"http://127.0.0.1:{port}", drawn)
             shown.wait_for(f":{port}")
-            _until_heard(port)
+            until_heard(port)
             yield shown
         finally:
             subprocess.run([*tmux, "kill-server"], check=False, timeout=LIMIT, capture_output=True)

@@ -1,12 +1,33 @@
 """What each agent needs so that its requests come through the addon: the one table of it.
 
-How each was tried is written in docs/agents.md. An agent is recognised by its program, or by its package where npx, uvx
-and the like run it. A program that is not in the table is led through the forward proxy.
+The table of docs/agents.md is made from it (`make tables`). An agent is recognised by its program, or by its package
+where npx, uvx and the like run it. A program that is not in the table goes through the forward proxy.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How an agent was tried: the real program ran a call that stood as text in a scripted model's reply.
+
+    versions    of the agent
+    month       when, as people write it
+    run         by which ways `toolcalls run` led it; () for none
+    by_hand     by which ways a proxy was used that was started by hand; () for none
+    but         what else is to be said, "" for nothing
+    """
+
+    versions: str
+    month: str = "November 2026"
+    run: tuple[str, ...] = ()
+    by_hand: tuple[str, ...] = ()
+    but: str = ""
+
+
+BOTH = ("reverse", "forward")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +41,9 @@ class Agent:
     suffix      what its base URL ends in, where it has none yet
     arguments   words behind its program that set the base URL; `{url}` stands for it
     settings    where its base URL stands if not in a variable
+    page        its page in docs/agents, "" for none
+    wires       the APIs that it speaks, as people know them
+    trial       how it was tried; None: not at all
     """
 
     name: str
@@ -29,6 +53,9 @@ class Agent:
     suffix: str = ""
     arguments: tuple[str, ...] = ()
     settings: str = ""
+    page: str = ""
+    wires: str = ""
+    trial: Trial | None = None
 
 
 AGENTS = (
@@ -37,6 +64,9 @@ AGENTS = (
         ("claude",),
         ("@anthropic-ai/claude-code",),
         ("ANTHROPIC_BASE_URL", "ANTHROPIC_BEDROCK_BASE_URL", "ANTHROPIC_VERTEX_BASE_URL"),
+        page="claude-code",
+        wires="Anthropic",
+        trial=Trial("2.1.330, 2.1.197", run=BOTH, by_hand=BOTH),
     ),
     Agent(
         "Codex",
@@ -46,25 +76,121 @@ AGENTS = (
         "/v1",
         arguments=("-c", 'openai_base_url="{url}"'),
         settings="openai_base_url, or base_url of a provider, in ~/.codex/config.toml",
+        page="codex",
+        wires="Responses, over WebSocket and SSE",
+        trial=Trial("0.169.0", run=BOTH, by_hand=BOTH),
     ),
-    Agent("opencode", ("opencode",), ("opencode-ai",), settings="provider.NAME.options.baseURL in opencode.json"),
-    Agent("Gemini CLI", ("gemini",), ("@google/gemini-cli",), ("GOOGLE_GEMINI_BASE_URL",)),
-    Agent("Qwen Code", ("qwen",), ("@qwen-code/qwen-code",), ("OPENAI_BASE_URL",), "/v1"),
+    Agent(
+        "opencode",
+        ("opencode",),
+        ("opencode-ai",),
+        settings="provider.NAME.options.baseURL in opencode.json",
+        page="opencode",
+        wires="mostly Chat Completions",
+        trial=Trial("1.18.33", run=("forward",), by_hand=BOTH),
+    ),
+    Agent(
+        "Gemini CLI",
+        ("gemini",),
+        ("@google/gemini-cli",),
+        ("GOOGLE_GEMINI_BASE_URL",),
+        page="gemini-cli",
+        wires="Gemini",
+        trial=Trial("0.61.0", run=BOTH, by_hand=BOTH),
+    ),
+    Agent(
+        "Qwen Code",
+        ("qwen",),
+        ("@qwen-code/qwen-code",),
+        ("OPENAI_BASE_URL",),
+        "/v1",
+        page="qwen-code",
+        wires="Chat Completions",
+        trial=Trial("0.15.10", run=BOTH, by_hand=BOTH),
+    ),
     Agent(
         "Kilo Code",
         ("kilo", "kilocode"),
         ("@kilocode/cli",),
         settings="provider.NAME.options.baseURL in kilo.json",
+        page="opencode",
+        wires="as opencode",
+        trial=Trial("7.7.7", run=("forward",), by_hand=BOTH),
     ),
-    Agent("goose", ("goose",), (), ("OPENAI_HOST", "ANTHROPIC_HOST", "OLLAMA_HOST")),
-    Agent("Cline", ("cline",), ("cline",), settings="what `cline auth -b URL` wrote"),
-    Agent("Continue", ("cn",), ("@continuedev/cli",), settings="apiBase in ~/.continue/config.yaml"),
-    Agent("GitHub Copilot CLI", ("copilot",), ("@github/copilot",), ("COPILOT_PROVIDER_BASE_URL",), "/v1"),
-    Agent("pi", ("pi",), ("@mariozechner/pi-coding-agent",), settings="baseUrl in ~/.pi/agent/models.json"),
-    Agent("aider", ("aider",), ("aider-chat",), ("OPENAI_API_BASE",), "/v1"),
-    Agent("OpenHands", ("openhands",), ("openhands",), ("LLM_BASE_URL",), "/v1"),
-    Agent("gptme", ("gptme",), ("gptme",), ("OPENAI_BASE_URL",), "/v1"),
-    Agent("Mistral Vibe", ("vibe",), ("mistral-vibe",), settings="api_base of a provider in ~/.vibe/config.toml"),
+    Agent(
+        "goose",
+        ("goose",),
+        (),
+        ("OPENAI_HOST", "ANTHROPIC_HOST", "OLLAMA_HOST"),
+        page="goose",
+        wires="Chat Completions (tried), Anthropic",
+        trial=Trial("1.52.0", by_hand=("reverse",), but="damaged native calls only"),
+    ),
+    Agent(
+        "Cline",
+        ("cline",),
+        ("cline",),
+        settings="what `cline auth -b URL` wrote",
+        page="cline",
+        wires="Chat Completions",
+        trial=Trial("3.0.65, 2.18.0", run=("forward",), by_hand=BOTH, but="`toolcalls run` with 3.0.65"),
+    ),
+    Agent(
+        "Continue",
+        ("cn",),
+        ("@continuedev/cli",),
+        settings="apiBase in ~/.continue/config.yaml",
+        page="continue",
+        wires="Chat Completions",
+        trial=Trial("1.5.47", run=("forward",), by_hand=BOTH),
+    ),
+    Agent(
+        "GitHub Copilot CLI",
+        ("copilot",),
+        ("@github/copilot",),
+        ("COPILOT_PROVIDER_BASE_URL",),
+        "/v1",
+        page="copilot-cli",
+        wires="Chat Completions, Responses (also WebSocket), Anthropic",
+        trial=Trial("1.0.102", run=BOTH, by_hand=BOTH),
+    ),
+    Agent(
+        "pi",
+        ("pi",),
+        ("@mariozechner/pi-coding-agent",),
+        settings="baseUrl in ~/.pi/agent/models.json",
+        page="pi",
+        wires="Chat Completions (tried), Responses, Anthropic",
+        trial=Trial("0.73.1", run=("forward",), by_hand=BOTH),
+    ),
+    Agent(
+        "aider",
+        ("aider",),
+        ("aider-chat",),
+        ("OPENAI_API_BASE",),
+        "/v1",
+        page="aider",
+        wires="Chat Completions without tools",
+        trial=Trial("0.86.2", run=BOTH, by_hand=BOTH, but="its requests and edits pass; it calls no tools"),
+    ),
+    Agent(
+        "OpenHands",
+        ("openhands",),
+        ("openhands",),
+        ("LLM_BASE_URL",),
+        "/v1",
+        page="openhands",
+        wires="Chat Completions, whole replies",
+        trial=Trial("1.16.0", run=BOTH, by_hand=BOTH),
+    ),
+    Agent("gptme", ("gptme",), ("gptme",), ("OPENAI_BASE_URL",), "/v1", trial=Trial("0.35.1", run=BOTH)),
+    Agent(
+        "Mistral Vibe",
+        ("vibe",),
+        ("mistral-vibe",),
+        settings="api_base of a provider in ~/.vibe/config.toml",
+        trial=Trial("3.0.2", run=("forward",)),
+    ),
     Agent(
         "Kimi Code",
         ("kimi",),
@@ -72,6 +198,9 @@ AGENTS = (
         ("KIMI_MODEL_BASE_URL",),
         "/v1",
         settings="base_url of a provider in its config",
+        page="kimi-code",
+        wires="Chat Completions",
+        trial=Trial("2.1.0", run=BOTH, by_hand=BOTH),
     ),
     Agent("crush", ("crush",), ("@charmland/crush",), settings="providers.NAME.base_url in crush.json"),
 )

@@ -15,6 +15,7 @@ from toolcalls.config import ConfigError
 from toolcalls.config.mistakes import did_you_mean
 from toolcalls.mitm import services
 from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.declared_options import OPTIONS
 from toolcalls.mitm.recording.limits import Limits, bytes_of, seconds_of
 
 if TYPE_CHECKING:
@@ -47,80 +48,9 @@ class Options:
 
     def declare(self, loader: Loader) -> None:
         """Add the options to mitmproxy's. A mistake in those given ends mitmproxy."""
-        loader.add_option(
-            "toolcalls_config", str, "", "The rules for tool calls, a YAML file. Empty: those that ship with the addon."
-        )
-        loader.add_option(
-            "toolcalls_metrics",
-            str,
-            "",
-            "Where Prometheus finds counts: a port of this machine, or HOST:PORT. Empty: nowhere.",
-        )
-        loader.add_option(
-            "toolcalls_health",
-            str,
-            "",
-            "Where a load balancer asks whether the proxy listens: a local port, or HOST:PORT. Empty: nowhere.",
-        )
-        loader.add_option(
-            "toolcalls_otel",
-            str,
-            "",
-            "An OpenTelemetry collector that gets spans as replies end: http://HOST:4318. Empty: none.",
-        )
-        loader.add_option(
-            "toolcalls_otel_content", bool, False, "Put messages, arguments and results into these spans."
-        )
-        loader.add_option(
-            "toolcalls_memory",
-            str,
-            "",
-            "A Redis in which workers share what they remember of conversations: redis://HOST:PORT/DB. Empty: none.",
-        )
-        loader.add_option(
-            "toolcalls_memory_age", str, "24h", "How long that is remembered there. Understands s, m, h and d."
-        )
-        loader.add_option(
-            "toolcalls_memory_size", str, "256m", "How much of it: the oldest is deleted. Understands k, m and g."
-        )
-        loader.add_option("toolcalls_log", str, "", "A file that gets one line of JSON for each verdict. Empty: none.")
-        loader.add_option(
-            "toolcalls_record", str, "", "A folder that gets the flows of LLM APIs, without secrets. Empty: none."
-        )
-        loader.add_option(
-            "toolcalls_record_store",
-            str,
-            "",
-            "Where files of the recording go when they are closed: s3://BUCKET/FOLDER. Empty: they stay in the folder.",
-        )
-        loader.add_option(
-            "toolcalls_record_split",
-            str,
-            "size",
-            "What a file of the recording holds: flows until it is large or old enough, or one session of an agent.",
-            ["size", "session"],
-        )
-        loader.add_option(
-            "toolcalls_record_file_size", str, "100m", "How large a file of the recording gets. Understands k, m and g."
-        )
-        loader.add_option(
-            "toolcalls_record_file_age",
-            str,
-            "24h",
-            "How long a file of the recording is written before the next one begins. Understands s, m, h and d.",
-        )
-        loader.add_option(
-            "toolcalls_record_total",
-            str,
-            "10g",
-            "How much all recordings in the folder may hold: the oldest are deleted. Understands k, m and g.",
-        )
-        loader.add_option(
-            "toolcalls_rejudge",
-            bool,
-            False,
-            "Replace the verdicts of flows from a file by those of the current configuration.",
-        )
+        for option in OPTIONS:
+            choices = list(option.choices) if option.choices else None
+            loader.add_option(option.name, option.kind, option.default, option.help, choices)
         mistake = _mistake(ctx.options)
         if mistake and _is_starting():
             _exit(mistake)

@@ -168,7 +168,7 @@ FIELDS: tuple[Field, ...] = (
     Field("evidence", "why, a list of sentences", _TEXTS, har="_toolcalls.evidence", otel="", in_report=True),
     Field(
         "verdicts",
-        "one for each call, see [flow-view.md](flow-view.md)",
+        "one for each call, see [log.md](log.md#in-the-flow)",
         _OBJECTS,
         har="_toolcalls.verdicts",
         otel="toolcalls.verdict",

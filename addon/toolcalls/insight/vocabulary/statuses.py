@@ -84,7 +84,7 @@ _ENTRIES = (
     StatusEntry(
         code="blocked",
         in_docs=(
-            "the client did not get the call; `rule` names what blocked it ([processors.md](processors.md)), or it has "
+            "the client did not get the call; `rule` names what blocked it ([rules.md](rules.md)), or it has "
             "the same call already (`repeated`)"
         ),
         severity=8,
