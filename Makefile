@@ -51,6 +51,8 @@ lint: setup ## check style, layers and types
 	@$(BIN)/mypy
 	@echo "docs (a site without a broken link)"
 	@$(BIN)/python scripts/build_site.py --quiet
+	@echo "prose (scripts/prose.py)"
+	@$(BIN)/python scripts/prose.py
 
 docs: setup ## build the documentation as a site: build/site/html/index.html
 	@$(BIN)/python scripts/build_site.py

@@ -77,6 +77,8 @@ def findings(found: Sequence[Block]) -> Iterator[str]:
 
 def _general(found: Sequence[Block]) -> Iterator[str]:
     """proselint's findings; one run over all blocks, each on a line of its own, since each run costs the same."""
+    if not found:
+        return
     registry = CheckRegistry()
     if not registry.checks:
         registry.register_many(checks.__register__)

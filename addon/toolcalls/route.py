@@ -1,6 +1,7 @@
 """A route: what one kind of traffic speaks on either side, and how its text is to be read. Frozen data, no behaviour.
 
-`config` builds routes from YAML; tests and the command line build them directly.
+`config` builds routes from YAML; tests and the command line build them directly. The file has more than 300 lines, since
+docs/configuration.md takes what it says of the keys of rules, reactors and filters from the docstrings here.
 """
 
 from dataclasses import dataclass, field
@@ -116,8 +117,8 @@ class Loops:
 
     action       `observe` notes it in the flow, `warn` also in the flow list, `replace` puts `text` in the place of the
                  call, `stop` ends the reply
-    same_call    the same call with the same arguments; with `progress`, those before a new call that was answered do not
-                 count, as a test that is run after each edit is no circle
+    same_call    the same call with the same arguments; with `progress`, those before a new call that was answered do
+                 not count, as a test that is run after each edit is no circle
     same_result  the same call, and every time the same result
     cycle        rounds of two or three different calls that repeat
     message      how often a passage of text may follow itself in one reply
