@@ -117,8 +117,8 @@ FILES = {
         recorded_verdicts reply_forms request_signing requirements run_totals shared_store start unknown_apis |
         banner exchange_plan journal response_tap | flow_metadata metrics | background error_replies websocket
         | flow_redaction hook_work judging live mitmweb | views | flow_records tables recording
-        | traces | offline | page | commands services | declared_options | options | shared_memory | reporting | websocket_hooks
-        | exchanges | hooks | addon
+        | traces | offline | page | commands declared_options services | options | shared_memory | reporting
+        | websocket_hooks | exchanges | hooks | addon
     """,
 }
 
