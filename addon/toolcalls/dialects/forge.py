@@ -5,7 +5,8 @@ Repeated elements are an array, elements in an element an object (`shapes.nested
 by the table of ADR-0019; CDATA and quotes force a string, and the quotes are removed. The older form with one JSON
 object in `<tool>` is read too, and so are JSON arguments in `<arguments>`. Without a `<tool_name>` it is text.
 
-A string argument streams; a value that may be an array waits for the next element, which may be its next item.
+A string argument streams; a value that may be an array waits for the next element, which may be its next item. One that
+lacks its closer ends before the next declared argument, or with the call; the line end and the indentation there go.
 A tool of a server other than `local` is called `server.tool`, or as the request declares it. Everything that only this
 form has is in this file, hence more than 300 lines.
 """
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.callobject import CallObject
-from toolcalls.shapes.elements import Behind, Decoded, Kept, closing_tag, inside, opening_tag
+from toolcalls.shapes.elements import Behind, Decoded, Kept, OpeningTag, closing_tag, inside, opening_tag
 from toolcalls.shapes.jsonvalue import value
 from toolcalls.shapes.nested import Members, Rules, SchemaPlace, Spelling, WrongStructure, argument
 from toolcalls.shapes.trees import CDATA, CDATA_END, SPLIT, decode, text_of
@@ -45,6 +46,7 @@ ABOUT = About(
 RESULT = "Tool '{name}' result:\n{text}"
 
 _MAX_NAME = 256
+_MAX_QUOTED = 256  # characters of an argument that are looked at to tell a quoted one from the next one
 _SERVER, _TOOL = "server_name", "tool_name"
 _SPELLINGS = ("tool", "TOOL", "Tool")
 _TOOL_END = tuple(f"</{name}" for name in _SPELLINGS)
@@ -142,6 +144,9 @@ class _Call:
         self._name = sink.begin(name)
         self._arguments = Arguments(sink, tools, self._name)
         self._several = Members(self._arguments, self._in_schema)
+        self._lacking = set(tools.keys(self._name))  # declared arguments that have not begun
+        self._read_last = ""  # the tag's name of the argument that was read last
+        self._unclosed = False  # that one had no closer
 
     def read(self, *, without: bool) -> Step[bool]:
         """Everything behind `<arguments>`; `without`: there are none."""
@@ -190,18 +195,22 @@ class _Call:
     def _argument(self, written: str, *, empty: bool) -> Step[bool]:
         """One argument with its closer. False where the text ends first. Raises WrongStructure."""
         key = self._tools.key(self._name, written)
+        self._lacking.discard(key)
+        self._read_last, self._unclosed = written, False
         place = self._in_schema(key)
         types = place.types
         if types == STRING:
             self._several.write()
             sink = Decoded(self._arguments.value(key))
-            if not empty and not (yield from inside(self._scan, written, sink, _behind_argument)):
+            if not empty and not (yield from inside(self._scan, written, sink, _behind_argument, self._lacks_closer)):
                 return False
             sink.end()
+            self._note_closer()
             return True
         kept = Kept()
-        if not empty and not (yield from inside(self._scan, written, kept, _behind_argument)):
+        if not empty and not (yield from inside(self._scan, written, kept, _behind_argument, self._lacks_closer)):
             return False
+        self._note_closer()
         json = argument(kept.sections, place, self._rules)
         if types is None or "array" in types:
             self._several.add(key, json)
@@ -209,6 +218,23 @@ class _Call:
             self._several.write()
             self._arguments.member(key, json)
         return True
+
+    def _note_closer(self) -> None:
+        if self._unclosed:
+            self._sink.note_repair("unclosed_value")
+
+    def _lacks_closer(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether the argument's closer is missing here.
+
+        Another declared one begins, at the start of a line or whole; or the call ends, and another call or the reply's
+        end follows it: else a file that documents the form would be cut off in its middle.
+        """
+        tag = yield from opening_tag(scan, ahead)
+        if tag is not None and self._tools.key(self._name, tag.name) in self._lacking:
+            self._unclosed = yield from _stands_whole(scan, tag, ahead + tag.length, self._read_last, alone=ahead > 0)
+        else:
+            self._unclosed = tag is None and (yield from _call_ends(scan, ahead))
+        return self._unclosed
 
     def _json(self) -> Step[bool]:
         """JSON arguments, in CDATA or not."""
@@ -310,6 +336,44 @@ def _behind_arguments(scan: Scanner, ahead: int) -> Step[Behind]:
     if scan.stops_short((_TOOL_END[0],), ahead):
         return Behind.CUT if scan.cut else Behind.END
     return Behind.NOTHING
+
+
+def _stands_whole(scan: Scanner, tag: OpeningTag, ahead: int, inside_of: str, *, alone: bool) -> Step[bool]:
+    """Whether the argument whose opening tag ends here is closed before the one that it stands in could be.
+
+    alone   where neither closer is near: the tag begins a line
+    """
+    closers = (f"</{tag.name}", f"</{inside_of}")
+    offset, limit = ahead, ahead + _MAX_QUOTED
+    while offset < limit:
+        found = scan.text.find("</", scan.pos + offset, scan.pos + limit)
+        if found < 0:
+            if scan.ended or scan.rest() >= limit:
+                return alone
+            offset = max(offset, scan.rest() - 1)
+            yield
+            continue
+        offset = found - scan.pos
+        for closer in closers:
+            size = yield from closing_tag(scan, closer, offset)
+            if size:
+                behind = yield from _behind_argument(scan, offset + size)
+                return closer == closers[0] and behind is not Behind.NOTHING
+        offset += 2
+    return alone
+
+
+def _call_ends(scan: Scanner, ahead: int) -> Step[bool]:
+    """Whether the closers of a call stand here, and then another call or the end of the reply."""
+    size = yield from _closing(scan, _ARGUMENTS_END, ahead)
+    if not size:
+        return False
+    behind = yield from scan.space(ahead + size)
+    size = yield from _closing(scan, _TOOL_END, behind)
+    behind = yield from scan.space(behind + size)
+    if size and (yield from _named(scan, "tool", behind)) is not None:
+        return True
+    return size > 0 and scan.ended and not scan.cut and scan.rest() == behind
 
 
 def _anything(scan: Scanner, ahead: int) -> Step[Behind]:  # noqa: ARG001

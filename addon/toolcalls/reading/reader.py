@@ -606,8 +606,8 @@ class Reader:
                 continue
             place = quoted
             if place is None and not self._position.line_start and not self._may_stand_in_line(dialect, opener, start):
-                in_string = self._ledger.call_policy.takes("inline") and self._position.follows(_IN_STRING)
-                place = "inline_code" if in_string else "inline"
+                taken = dialect.place != "anywhere" and self._ledger.call_policy.takes("inline")
+                place = "inline_code" if taken and self._position.follows(_IN_STRING) else "inline"
             if place is None and dialect.name in self._escaped:
                 place = "escaped"
             if place is None and self._beside_native and replaces_native(dialect):

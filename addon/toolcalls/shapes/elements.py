@@ -17,6 +17,8 @@ from toolcalls.text.scanner import SPACE, Scanner, Search, Step
 
 _IN_CDATA = re.compile(r"\]").search
 _IN_TEXT = re.compile(r"[<&]").search
+_IN_LINES = re.compile(r"[<&\r\n]").search
+_MOST_LAYOUT = 64  # characters of a line end with an indentation that may be layout
 _MAX_TAG = 512  # characters of an opening tag with its attributes
 _OPENING = re.compile(r"<([^\W\d][\w.:-]{0,127}+)([ \t\r\n][^<>]{0,300}+|/)?>")
 _ARRIVING = re.compile(r"<(?:[^\W\d][\w.:-]*+(?:[ \t\r\n][^<>]*+|/)?)?")
@@ -109,14 +111,25 @@ class Decoded:
             self._value.add(piece)
 
 
-def inside(scan: Scanner, name: str, sink: Sink, look: Look) -> Step[bool]:
-    """Read what stands in an element behind its opening tag, and its closer. False where the text ends first."""
+def inside(
+    scan: Scanner, name: str, sink: Sink, look: Look, ends: Callable[[Scanner, int], Step[bool]] | None = None
+) -> Step[bool]:
+    """Read what stands in an element behind its opening tag, and its closer. False where the text ends first.
+
+    ends   whether what stands so many characters from here says that the closer is missing; it is left unread, and the
+           line end with the indentation before it, which is counted, is taken and is no text
+    """
     opener, closer = f"<{name}", f"</{name}"
     depth = 0
     space = yield from scan.space()
     if (yield from scan.starts(CDATA, space)):
         scan.take(space)
-    while (yield from _up_to_bracket(scan, sink)):
+    while (layout := (yield from _up_to_bracket(scan, sink, lines=ends is not None))) is not None:
+        if ends is not None and not depth and (yield from ends(scan, layout)):
+            scan.take(layout)
+            return True
+        if layout:
+            sink.text(scan.take(layout))
         literal = yield from scan.among((CDATA, closer, opener))
         size = 1
         if literal == CDATA:
@@ -191,20 +204,36 @@ def _opens(scan: Scanner, ahead: int) -> Step[int]:
     return int(following == ">" or (following != "" and following in SPACE))
 
 
-def _up_to_bracket(scan: Scanner, sink: Sink) -> Step[bool]:
-    """Give the sink the text up to the next `<`. False where the text has ended."""
+def _up_to_bracket(scan: Scanner, sink: Sink, *, lines: bool) -> Step[int | None]:
+    """Give the sink the text up to the next `<`. None where the text has ended.
+
+    lines   all but a line end with an indentation right before it, whose length is returned
+    """
     while True:
         found = scan.text.find("<", scan.pos)
         stop = len(scan.text) if found < 0 else found
-        if stop > scan.pos:
-            sink.text(scan.take(stop - scan.pos))
+        layout = _layout(scan.text, scan.pos, stop) if lines and not (found < 0 and scan.ended) else 0
+        if stop - layout > scan.pos:
+            sink.text(scan.take(stop - layout - scan.pos))
         if found >= 0:
-            return True
+            return layout
         if scan.ended:
-            return False
-        scan.wake_on = sink.wake_on(False)
+            return None
+        wake_on = sink.wake_on(False)
+        scan.wake_on = None if layout else _IN_LINES if lines and wake_on is _IN_TEXT else wake_on
         yield
         scan.wake_on = None
+
+
+def _layout(text: str, start: int, stop: int) -> int:
+    """How long the line end is that a stretch ends with, with the blanks behind it; 0 for none, and a longer one."""
+    blanks = stop
+    while blanks > start and text[blanks - 1] in " \t" and stop - blanks <= _MOST_LAYOUT:
+        blanks -= 1
+    begin = blanks
+    if begin > start and text[begin - 1] in "\r\n":
+        begin -= 2 if text.endswith("\r\n", start, begin) else 1
+    return stop - begin if begin < blanks and stop - begin <= _MOST_LAYOUT else 0
 
 
 def _section(scan: Scanner, sink: Sink) -> Step[bool]:
