@@ -7,8 +7,10 @@ the reply. A code fence may stand around the object, and an array in its place: 
 Templates that show braces doubled (Qwen 2.5's) are imitated, too, and some models begin twice.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, OpenerPlace
@@ -23,6 +25,7 @@ from toolcalls.values.toolbox import Toolbox
 
 _FENCE = "```"
 _FENCES = (f"{_FENCE}json", f"{_FENCE}JSON", _FENCE)
+_TAG = re.compile(r"<[A-Za-z_-]+>")
 _MAX_ATTRIBUTES = 256  # characters of an opening tag's attributes
 
 
@@ -53,7 +56,12 @@ class JsonTags:
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The opening tags, and what may stand in front of them."""
         before = self.around[:1] if self.around else ()
-        return (*self.opening, *filter(None, (self.attributed,)), *before)
+        return (*self.opening, *filter(None, (self.attributed,)), *before, *self._spaced)
+
+    @cached_property
+    def _spaced(self) -> tuple[str, ...]:
+        """What opening tags begin with that have a blank behind their bracket."""
+        return tuple(f"< {tag[1:-1]}" for tag in self.opening if _TAG.fullmatch(tag))
 
     # Reading
 
@@ -143,6 +151,13 @@ class JsonTags:
         if opener is not None:
             scan.take(len(opener))
             return []
+        spaced = yield from scan.among(self._spaced)
+        if spaced is not None:
+            end = yield from scan.space(len(spaced))
+            if not (yield from scan.starts(">", end)):
+                return None
+            scan.take(end + 1)
+            return ["misspelt_tag"]
         if not self.attributed or not (yield from scan.starts(self.attributed)):
             return None
         size = len(self.attributed)

@@ -1,4 +1,4 @@
-"""What closes a block, given as literals, where white space may stand in a closing tag: `</ tool_call >`."""
+"""What closes a block, given as literals, where white space may stand in a closing tag: `< / tool_call >`."""
 
 from functools import lru_cache
 
@@ -24,9 +24,12 @@ def closer_among(scan: Scanner, closers: tuple[str, ...], ahead: int = 0) -> Ste
     if literal is not None:
         return literal, len(literal)
     for start, names in _tags(closers):
-        if not (yield from scan.starts(start, ahead)):
+        if not (yield from scan.starts(start[:-1], ahead)):
             continue
-        at = yield from scan.space(ahead + len(start))
+        slash = yield from scan.space(ahead + len(start) - 1)
+        if not (yield from scan.starts("/", slash)):
+            continue
+        at = yield from scan.space(slash + 1)
         name = yield from scan.among(names, at)
         if name is None:
             continue
