@@ -50,7 +50,7 @@ PACE = 20  # milliseconds between two pieces of a reply
 OK = 200
 BEGUN = datetime.fromtimestamp(START, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()
 KEYS = {"authorization", "x-api-key", "x-goog-api-key"}
-_OF_THE_RUN = ("x-stainless-", "x-goog-api-c", "amz-sdk-")  # headers that tell of the machine, or of the run
+_OF_THE_RUN = ("x-stainless-", "x-fern-", "x-goog-api-c", "amz-sdk-")  # headers that tell of the machine, or of the run
 # The example of RFC 6455, section 1.3, in place of random ones.
 HANDSHAKE = {"sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "sec-websocket-accept": "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="}
 

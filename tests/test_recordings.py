@@ -274,6 +274,7 @@ AGENTS = (
     "AnthropicVertex/Python",
     "google-genai-sdk/",
     "GeminiNextGenAPIClient/",
+    "cohere/",
     "ollama-python/",
     "Boto3/",
 )

@@ -18,11 +18,13 @@ from warnings import catch_warnings
 
 import anthropic
 import boto3
+import cohere
+import httpx
 import openai
 
 from making.shapes import CHUNKS, EVENTS, JSON, LINES, QUESTION
 from support.agentclient import SDKS, Line
-from support.loopback import post
+from support.loopback import LIMIT, post
 
 genai_types: Any = import_module("google.genai.types")
 
@@ -55,6 +57,7 @@ _PATHS = {
     "bedrock_converse": "/model/anthropic.made-up-v1%3A0/converse-stream",
     "gemini": "/v1beta/models/gemini-x:streamGenerateContent?alt=sse",
     "gemini_interactions": "/v1beta/interactions",
+    "cohere": "/v2/chat",
     "ollama": "/api/chat",
     "ollama_generate": "/api/generate",
     "openai_completions": "/v1/completions",
@@ -269,6 +272,14 @@ def _ask_interactions(base: str, recording: Recording) -> None:
         _read(sdk.interactions.create(stream=recording.streamed, **request), recording)
 
 
+def _ask_cohere(base: str, recording: Recording) -> None:
+    request: dict[str, Any] = {"model": "made-up", "messages": _talk(recording)}
+    request |= {"tools": _functions(recording)} if recording.tools else {}
+    with httpx.Client(trust_env=False, timeout=LIMIT, verify=False) as line:
+        sdk = cohere.ClientV2("made-up", base_url=base, httpx_client=line, log_warning_experimental_features=False)
+        _read(sdk.chat_stream(**request) if recording.streamed else sdk.chat(**request), recording)
+
+
 def _ask_ollama(base: str, recording: Recording) -> None:
     with SDKS["ollama"].client(Line(base)) as sdk:
         tools = _functions(recording) or None
@@ -299,6 +310,7 @@ _ASK: dict[str, Callable[[str, Recording], None]] = {
     "bedrock_converse": _ask_converse,
     "gemini": _ask_gemini,
     "gemini_interactions": _ask_interactions,
+    "cohere": _ask_cohere,
     "ollama": _ask_ollama,
     "ollama_generate": _ask_generate,
 }

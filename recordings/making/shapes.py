@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from support import converseclient, interactionsclient, invokeclient
+from support import cohereclient, converseclient, interactionsclient, invokeclient
 
 START = 1_760_000_000
 QUESTION = "Why does greet() print nothing? It is in src/app.py."
@@ -70,6 +70,8 @@ def reply(api: str, text: str, calls: Sequence[Native] = (), *, streamed: bool =
         case "gemini":
             made = gemini_replies(text, calls)
             return [data(one, b"\r\n\r\n") for one in made] if streamed else [compact(gemini_whole(text, calls))]
+        case "cohere":
+            return cohere_reply(text, calls)
         case "ollama":
             return lines([{"content": piece} for piece in cut_up(text)] + [ollama_call(call) for call in calls])
     raise ValueError(api)
@@ -176,6 +178,18 @@ def tool_use(call: Native) -> Block:
     block = {"type": "tool_use", "id": call.id.replace("call", "toolu"), "name": call.name, "input": {}}
     pieces = ["", *cut_up(call.arguments, 24)]
     return block, [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+
+
+# --- Cohere -----------------------------------------------------------------------------------------------------------
+
+
+def cohere_reply(text: str, calls: Sequence[Native] = ()) -> list[bytes]:
+    """A stream of text and native calls."""
+    deltas: list[Payload] = [{"content": piece} for piece in cut_up(text, 40)]
+    for index, call in enumerate(calls):
+        deltas += chat_call(call, index)
+    ending: tuple[Payload, str] = {}, "tool_calls" if calls else "stop"
+    return [*map(cohereclient.frame, cohereclient.of_chat([*((one, None) for one in deltas), ending])), DONE]
 
 
 # --- Responses --------------------------------------------------------------------------------------------------------

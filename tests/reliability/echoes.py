@@ -104,6 +104,8 @@ def result_in(wire: str, text: str) -> dict[str, Any]:
     if wire == "gemini":
         part = {"functionResponse": {"name": "read", "response": {"output": text}}}
         return {"contents": [{"role": "user", "parts": [part]}]}
+    if wire == "gemini_interactions":
+        return {"input": [{"type": "function_result", "call_id": "c", "name": "read", "result": text}]}
     if wire == "openai_responses":
         return {"input": [{"type": "function_call_output", "call_id": "c", "output": text}]}
     return {"messages": [{"role": "tool", "tool_call_id": "1", "content": text}]}
@@ -113,6 +115,8 @@ def said_in(wire: str, text: str) -> dict[str, Any]:
     """A request with a user's message."""
     if wire == "gemini":
         return {"contents": [{"role": "user", "parts": [{"text": text}]}]}
+    if wire == "gemini_interactions":
+        return {"input": text}
     return {"input" if wire == "openai_responses" else "messages": [{"role": "user", "content": text}]}
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from toolcalls.wires.frames import Form
 
 # What replies end with that were not cut off.
-ENDS = {"stop", "end_turn", "STOP", "completed", "tool_calls", "tool_use"}
+ENDS = {"stop", "end_turn", "STOP", "completed", "COMPLETE", "tool_calls", "tool_use", "requires_action", "TOOL_CALL"}
 
 _LINE_ENDS = re.compile(rb"\r\n|\n|\r")
 
@@ -242,6 +242,42 @@ def _anthropic(said: Heard, keys: dict[Any, int], event: dict[str, Any]) -> None
                 _call(said, keys, number, _text(block.get("name")), json.dumps(block.get("input")))
 
 
+def _cohere(said: Heard, keys: dict[Any, int], event: dict[str, Any]) -> None:
+    told = _dict(event.get("message")) or _dict(_dict(event.get("delta")).get("message"))
+    content = told.get("content")
+    for one in [*_dicts(content), _dict(content)]:
+        said.text += _text(one.get("text"))
+    entries = told.get("tool_calls")
+    for place, call in enumerate(_dicts([entries] if isinstance(entries, dict) else entries)):
+        function = _dict(call.get("function"))
+        key = event.get("index", place)
+        _call(said, keys, key, _text(function.get("name")), _text(function.get("arguments")))
+    if event.get("type") == "tool-call-end" and event.get("index") in keys:
+        call = said.calls[keys[event["index"]]]
+        call[1] = call[1] or "{}"
+    said.finish = event.get("finish_reason") or _dict(event.get("delta")).get("finish_reason") or said.finish
+
+
+def _interactions(said: Heard, keys: dict[Any, int], event: dict[str, Any]) -> None:
+    steps = [(event.get("index"), _dict(event.get("step"))), *enumerate(_dicts(event.get("steps")))]
+    for place, step in steps:
+        if step.get("type") == "function_call":
+            given = step.get("arguments")
+            _call(said, keys, place, _text(step.get("name")), json.dumps(given) if given else "")
+        elif step.get("type") == "model_output":
+            said.text += "".join(_text(one.get("text")) for one in _dicts(step.get("content")))
+    delta = _dict(event.get("delta"))
+    if delta.get("type") == "text":
+        said.text += _text(delta.get("text"))
+    elif delta.get("type") == "arguments_delta" and event.get("index") in keys:
+        _call(said, keys, event.get("index"), "", _text(delta.get("arguments")))
+    if event.get("event_type") == "step.stop" and event.get("index") in keys:
+        call = said.calls[keys[event.get("index")]]
+        call[1] = call[1] or "{}"
+    if event.get("event_type") == "interaction.completed" or "steps" in event:
+        said.finish = _text(_dict(event.get("interaction", event)).get("status"))
+
+
 def _gemini(said: Heard, keys: dict[Any, int], reply: dict[str, Any]) -> None:
     for candidate in _dicts(_dict(reply.get("response", reply)).get("candidates")):
         for part in _dicts(_dict(candidate.get("content")).get("parts")):
@@ -266,7 +302,9 @@ def _ollama(said: Heard, keys: dict[Any, int], line: dict[str, Any]) -> None:
 
 _TAKES: dict[str, Callable[[Heard, dict[Any, int], dict[str, Any]], None]] = {
     "anthropic": _anthropic,
+    "cohere": _cohere,
     "gemini": _gemini,
+    "gemini_interactions": _interactions,
     "ollama": _ollama,
     "openai_chat": _chat,
     "openai_responses": _responses,

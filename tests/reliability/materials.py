@@ -32,7 +32,9 @@ RECORDINGS = REPO / "recordings"
 # is what a recording gets that has none.
 PATHS = {
     "anthropic": "/v1/messages",
+    "cohere": "/v2/chat",
     "gemini": "/v1beta/models/m:streamGenerateContent?alt=sse",
+    "gemini-interactions": "/v1beta/interactions",
     "gemini-jsonarray": "/v1beta/models/m:streamGenerateContent",
     "ollama": "/api/chat",
     "ollama-generate": "/api/generate",
@@ -42,7 +44,11 @@ PATHS = {
 }
 EMPTY_REQUESTS: Mapping[str, dict[str, Any]] = {
     "anthropic": {"messages": []},
+    "bedrock": {"messages": []},
+    "bedrock_converse": {"messages": []},
+    "cohere": {"messages": []},
     "gemini": {"contents": []},
+    "gemini_interactions": {"input": []},
     "mistral_fim": {"prompt": ""},
     "ollama": {"messages": []},
     "ollama_generate": {"prompt": ""},

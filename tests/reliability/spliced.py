@@ -26,7 +26,7 @@ from toolcalls.route import Route
 from toolcalls.wires import function_tools
 from toolcalls.wires.frames import Form
 
-_ENDS = {"stop", "end_turn", "STOP", "completed"}
+_ENDS = {"stop", "end_turn", "STOP", "completed", "COMPLETE"}
 _MOST_FRAMES = 120  # a longer envelope would take its time and show nothing new
 _CONTENT_TYPES: dict[Form, str] = {
     "sse": "text/event-stream",
@@ -72,6 +72,10 @@ def _text_of(wire: str, payload: dict[str, Any]) -> tuple[dict[str, Any], str] |
         at = (payload, "delta")
     elif wire == "anthropic" and payload.get("type") == "content_block_delta":
         at = (payload["delta"], "text")
+    elif wire == "cohere" and payload.get("type") == "content-delta":
+        at = (payload["delta"]["message"]["content"], "text")
+    elif wire == "gemini_interactions" and payload.get("event_type") == "step.delta":
+        at = (payload["delta"], "text") if payload["delta"].get("type") == "text" else None
     elif wire == "gemini" and payload.get("candidates"):
         parts = payload["candidates"][0].get("content", {}).get("parts", [])
         at = next(((part, "text") for part in parts if part.get("text") and not part.get("thought")), None)
@@ -84,6 +88,10 @@ def _lane(wire: str, payload: dict[str, Any]) -> Any:
     """Which of several texts a frame belongs to; None where it holds no text."""
     if wire == "anthropic" and payload.get("type") == "content_block_start":
         return payload["index"] if payload["content_block"].get("type") == "text" else None
+    if wire == "cohere" and payload.get("type") == "content-delta":
+        return payload["index"]
+    if wire == "gemini_interactions" and payload.get("event_type") == "step.start":
+        return payload["index"] if payload["step"].get("type") == "model_output" else None
     if wire == "openai_chat" and payload.get("choices"):
         return tuple(choice.get("index") for choice in payload["choices"])
     if wire == "gemini" and payload.get("candidates"):

@@ -13,6 +13,7 @@ import pytest
 from support import (
     anthropicclient,
     chatclient,
+    cohereclient,
     converseclient,
     geminiclient,
     interactionsclient,
@@ -49,6 +50,15 @@ def chat(parts: Parts) -> bytes:
         else:
             body += chatclient.event(chatclient.chunk({"content": part}))
     return body + chatclient.ending("tool_calls")
+
+
+def cohere(parts: Parts) -> bytes:
+    entry = {"index": 0, "id": "n0", "type": "function", "function": {"name": "Read", "arguments": ""}}
+    more = {"index": 0, "function": {"arguments": ARGUMENTS}}
+    deltas: list[Any] = []
+    for part in parts:
+        deltas += [{"tool_calls": [entry]}, {"tool_calls": [more]}] if part is None else [{"content": part}]
+    return cohereclient.written([*((delta, None) for delta in deltas), ({}, "tool_calls")])
 
 
 def runs(parts: Parts) -> list[list[str] | None]:
@@ -110,6 +120,7 @@ def ollama(parts: Parts) -> bytes:
 
 BODIES: dict[str, Callable[[Parts], bytes]] = {
     "openai_chat": chat,
+    "cohere": cohere,
     "openai_responses": responses,
     "anthropic": anthropic,
     "bedrock_converse": converse,

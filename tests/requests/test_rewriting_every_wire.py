@@ -173,8 +173,25 @@ def _ollama(system: str, said: list[Said], tools: bool) -> Body:
     return {"model": "m", "messages": messages, **(offered if tools else {})}
 
 
+def _cohere(system: str, said: list[Said], tools: bool) -> Body:
+    messages: list[Body] = [{"role": "system", "content": system}] if system else []
+    for kind, what in said:
+        if kind == "calls":
+            functions = [(id_, {"name": name, "arguments": json.dumps(given)}) for id_, name, given in what[1]]
+            calls = [{"id": id_, "type": "function", "function": function} for id_, function in functions]
+            messages.append({"role": "assistant", "content": what[0], "tool_calls": calls})
+        elif kind == "results":
+            messages += [{"role": "tool", "tool_call_id": id_, "content": text} for id_, _, text in what]
+        else:
+            messages.append({"role": "assistant" if kind == "model" else kind, "content": what})
+    declared = [{"type": "function", "function": {"name": "read_file", "parameters": SCHEMA}}]
+    offered = {"tools": declared, "tool_choice": "REQUIRED"}
+    return {"model": "m", "messages": messages, **(offered if tools else {})}
+
+
 TELL: dict[str, Callable[[str, list[Said], bool], Body]] = {
     "openai_responses": _responses,
+    "cohere": _cohere,
     "anthropic": _anthropic,
     "bedrock": _invoke,
     "bedrock_converse": _converse,
@@ -219,7 +236,8 @@ def _pieces(wire: str, message: Body) -> Iterator[Said]:
         else:
             yield who, part["text"]
     for call in message.get("tool_calls", ()):
-        yield "call", (call["function"]["name"], call["function"]["arguments"])
+        given = call["function"]["arguments"]
+        yield "call", (call["function"]["name"], json.loads(given) if isinstance(given, str) else given)
     assert wire in WIRES
 
 
@@ -325,6 +343,7 @@ def test_leaked_calls_in_the_history_are_mended(wire: str) -> None:
         "anthropic": ["user", "assistant", "user"],
         "bedrock": ["user", "assistant", "user"],
         "bedrock_converse": ["user", "assistant", "user"],
+        "cohere": ["user", "assistant", "tool", "user"],
         "gemini": ["user", "model", "user", "user"],
         "gemini_interactions": [None] * 5,
         "ollama": ["user", "assistant", "tool", "user"],
@@ -337,7 +356,7 @@ def test_a_leak_beside_a_native_call_is_answered_with_it(wire: str) -> None:
     made = sent(wire, before, MEND)
     calls = [("call", ("read_file", {"path": "x"})), ("call", ("ls", {}))]
     assert seen(wire, made) == [("model", "Let me look."), *calls, ("result", NOT_EXECUTED), ("result", "two")]
-    if wire not in {"openai_responses", "gemini_interactions", "ollama"}:
+    if wire not in {"openai_responses", "cohere", "gemini_interactions", "ollama"}:
         assert len(made[LISTED[wire]]) == 2
 
 
@@ -361,6 +380,7 @@ STOPS: list[Any] = [
     pytest.param(
         "bedrock_converse", lambda stop: {"inferenceConfig": {"stopSequences": stop, "topP": 1}}, id="bedrock_converse"
     ),
+    pytest.param("cohere", lambda stop: {"stop_sequences": stop}, id="cohere"),
     pytest.param("gemini", lambda stop: {"generationConfig": {"stopSequences": stop, "topK": 1}}, id="gemini"),
     pytest.param("gemini", lambda stop: {"generation_config": {"stop_sequences": stop, "topK": 1}}, id="snake"),
     pytest.param(
@@ -851,7 +871,7 @@ def test_recorded_requests_are_lowered_and_say_what_is_left_out(wire: str) -> No
         assert not any(isinstance(block, PastCall) for turn in left.turns for block in turn.blocks), id_
         lowered += bool(notes)
     assert lowered or wire == "gemini_interactions"  # whose recorded requests declare no tools
-    assert hosted or wire in {"bedrock", "gemini", "gemini_interactions", "ollama"}
+    assert hosted or wire in {"bedrock", "cohere", "gemini", "gemini_interactions", "ollama"}
 
 
 def _hosts(wire: str, body: bytes) -> bool:

@@ -22,6 +22,7 @@ FILES = {
     "gemini-jsonarray": "gemini",
     "gemini-interactions": "gemini_interactions",
     "ollama": "ollama",
+    "cohere": "cohere",
 }
 
 # Those that are damaged themselves, by what is odd about each. A route that mends changes these, and no other.

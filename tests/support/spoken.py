@@ -11,6 +11,7 @@ from typing import Any
 from support import (
     anthropicclient,
     chatclient,
+    cohereclient,
     converseclient,
     geminiclient,
     interactionsclient,
@@ -55,6 +56,11 @@ def _of_dicts(calls: Sequence[Any]) -> Calls:
 def _chat(body: bytes) -> tuple[str, Calls]:
     choice = chatclient.received(body).choices[0]
     return choice.text, _of_dicts(choice.calls)
+
+
+def _cohere(body: bytes) -> tuple[str, Calls]:
+    reply = cohereclient.received(body)
+    return reply.text, _of_dicts(reply.calls)
 
 
 def _responses(body: bytes) -> tuple[str, Calls]:
@@ -112,6 +118,13 @@ SPOKEN = {
         chatclient.stream,
         _chat,
         lambda body: [call["id"] for call in chatclient.received(body).choices[0].calls],
+    ),
+    "cohere": Spoken(
+        "cohere",
+        "sse",
+        cohereclient.said,
+        _cohere,
+        lambda body: [call["id"] for call in cohereclient.received(body).calls],
     ),
     "openai_responses": Spoken(
         "openai_responses",

@@ -48,6 +48,7 @@ OURS = {
         "/model/arn%3Aaws%3Abedrock%3Aus-east-1%3A1%3Ainference-profile%2Fus.meta.llama/converse-stream?x=y",
         "/gateway/bedrock/model/m/converse/",
     ],
+    "cohere": ["/v2/chat", "/compatibility/cohere/v2/chat/?x=y"],
     "gemini": [
         "/v1beta/models/gemini-2.5-pro:generateContent",
         "/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse",
@@ -88,6 +89,8 @@ NOBODYS = [
     "/v1beta/models/m:countTokens",
     "/v1beta/models/m:embedContent",
     "/v1beta/interactions/v1_x/cancel",
+    "/v1/chat",
+    "/v2/embed",
 ]
 RETRIEVED = {
     "/v1/responses/resp_1": "openai_responses",
@@ -117,6 +120,7 @@ NO_REQUEST = {
         "Claude's, in no list": b'{"anthropic_version":"","messages":{}}',
     },
     "bedrock_converse": {**EMPTY, "messages in no list": b'{"messages":{}}'},
+    "cohere": {**EMPTY, "messages in no list": b'{"messages":{}}', "the input of another API": b'{"input":"Go."}'},
     "gemini": {**EMPTY, "contents in no list": b'{"contents":3}'},
     "gemini_interactions": {**EMPTY, "input is a number": b'{"input":3}'},
     "ollama": {**NO_OBJECT, "messages in no list": b'{"messages":{}}'},

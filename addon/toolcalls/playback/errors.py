@@ -51,7 +51,7 @@ def error_body(wire: str, status: int, message: str) -> dict[str, Any]:
     if wire.startswith("gemini"):
         kind = _GEMINI.get(status, "INVALID_ARGUMENT" if bad else "INTERNAL")
         return {"error": {"code": status, "message": message, "status": kind}}
-    if wire.startswith("bedrock"):
+    if wire == "cohere" or wire.startswith("bedrock"):
         return {"message": message}
     if wire.startswith("ollama"):
         return {"error": message}

@@ -204,6 +204,7 @@ def _interactions(fields: Fields, changes: Changes) -> Fields:
 
 _WALKS: Mapping[str, Callable[[Fields, Changes], Fields]] = {
     "openai_chat": _chat,
+    "cohere": _chat,
     "openai_responses": _responses,
     "anthropic": _messages,
     "bedrock": _invoke,

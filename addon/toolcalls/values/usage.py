@@ -21,7 +21,14 @@ _BESIDE = (
 )
 _REASONING = ("reasoning_tokens", "thoughtsTokenCount", "total_thought_tokens")
 _APART = ("thoughtsTokenCount", "total_thought_tokens")  # counted beside the output
-_DETAILS = ("prompt_tokens_details", "completion_tokens_details", "input_tokens_details", "output_tokens_details")
+_AROUND = ("message", "response", "metadata", "interaction", "delta")  # what a usage may stand in
+_DETAILS = (
+    "prompt_tokens_details",
+    "completion_tokens_details",
+    "input_tokens_details",
+    "output_tokens_details",
+    "tokens",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,7 @@ def _object(payload: bytes) -> dict[str, Any]:
 def _usages(about: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if "eval_count" in about or "prompt_eval_count" in about:
         yield about
-    for one in (about, about.get("message"), about.get("response"), about.get("metadata"), about.get("interaction")):
+    for one in (about, *(about.get(key) for key in _AROUND)):
         for key in ("usage", "usageMetadata"):
             if isinstance(one, dict) and isinstance(one.get(key), dict):
                 yield one[key]

@@ -1,0 +1,80 @@
+"""A reply of our own making with calls (`wires.answers`)."""
+
+from collections.abc import Iterator
+
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
+from toolcalls.wires import STREAM_END, answers
+from toolcalls.wires.answers import Answer, counted
+from toolcalls.wires.cohere import streamed
+
+
+def whole(answer: Answer) -> bytes:
+    """A whole reply."""
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": rawjson.string(call.name), "arguments": rawjson.string(call.arguments)},
+        }
+        for call in answer.calls
+    ]
+    content = [{"type": kind, kind: rawjson.string(text)} for kind, text in _contents(answer)]
+    message = {"role": "assistant", **({"content": content} if content else {}), "tool_calls": calls}
+    made = {"id": answer.digest, "finish_reason": "TOOL_CALL", "message": message}
+    return rawjson.written({**made, "usage": _usage(answer)})
+
+
+class Answering(answers.Answering):
+    """Goes on with a stream: what is open is ended, and contents and calls follow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begun = False
+        self._open: int | None = None
+        self._next = 0
+
+    def saw(self, payload: bytes) -> None:
+        """An event in front of the error."""
+        event = rawjson.fields(payload)
+        kind, index = rawjson.word(event, "type"), rawjson.number(event, "index", 0)
+        if kind == "message-start":
+            self._begun = True
+        elif kind == "content-start":
+            self._open, self._next = index, max(self._next, index + 1)
+        elif kind == "content-end":
+            self._open = None
+        elif kind in {"tool-call-start", "message-end"} or payload == STREAM_END:
+            self.answered = True
+
+    def rest(self, answer: Answer) -> list[bytes] | None:
+        """The events of the answer."""
+        if self.answered:
+            return None
+        return [*map(rawjson.written, self._events(answer)), STREAM_END]
+
+    def _events(self, answer: Answer) -> Iterator[Fields]:
+        if not self._begun:
+            message = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
+            yield {"type": "message-start", "id": answer.digest, "delta": {"message": message}}
+        if self._open is not None:
+            yield streamed.content_end(self._open)
+        for index, (kind, text) in enumerate(_contents(answer), self._next):
+            yield streamed.content_start(index, kind)
+            yield streamed.content_delta(index, kind, text)
+            yield streamed.content_end(index)
+        for index, call in enumerate(answer.calls):
+            yield streamed.call_start(index, call.id, call.name)
+            yield streamed.call_delta(index, call.arguments)
+            yield streamed.call_end(index)
+        ending = streamed.message_end("tool_calls")
+        yield {**ending, "delta": {**ending["delta"], "usage": _usage(answer)}}
+
+
+def _contents(answer: Answer) -> Iterator[tuple[str, str]]:
+    """The kinds and texts of what stands in front of the calls."""
+    yield from ((kind, text) for kind, text in (("thinking", answer.reasoning), ("text", answer.text)) if text)
+
+
+def _usage(answer: Answer) -> Fields:
+    return {"tokens": counted(answer.tokens, "input_tokens", "output_tokens")}

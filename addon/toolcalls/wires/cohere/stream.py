@@ -1,0 +1,286 @@
+"""A streamed reply: named SSE events.
+
+What they hold is read by the codec of Chat Completions; that a call has ended is said here. Until the first change the
+client has got what the upstream sent; from then on every event goes through `encode`, since contents may have other
+numbers.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Text
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
+from toolcalls.wires import STREAM_END, Codec, Part, Undivided, all_wires
+from toolcalls.wires.cohere import streamed
+from toolcalls.wires.cohere.client_stream import ClientStream, Kind
+from toolcalls.wires.mending import Mended, Mender, Mending
+
+
+class _Reading:
+    """What is known of the reply. It runs ahead of the encoding half, which follows the client.
+
+    contents   how many contents have begun
+    open       the one that is open
+    thinking   those that are thinking
+    """
+
+    def __init__(self) -> None:
+        self.inner: Codec = all_wires()["openai_chat"].stream()
+        self.contents = 0
+        self.open: int | None = None
+        self.thinking: set[int] = set()
+        self._calls: dict[int, int] = {}  # the hub's index of the latest call at each index that came
+        self._said: set[int] = set()  # calls that were given arguments
+        self._ended: set[int] = set()
+
+    def events(self, payload: bytes, event: Fields) -> list[Part]:
+        """The events of one frame."""
+        kind, at = rawjson.word(event, "type"), rawjson.number(event, "index", 0)
+        if kind == "content-start":
+            self.contents, self.open = max(self.contents, at + 1), at
+            (self.thinking.add if streamed.is_thinking(event) else self.thinking.discard)(at)
+        elif kind == "content-end":
+            self.open = None
+        elif kind == "tool-call-end":
+            return self._end(at)
+        chunk = payload if payload == STREAM_END else streamed.to_chat(event)
+        parts = [] if chunk is None else [part for part in self.inner.decode(chunk) if not self._is_known_end(part)]
+        for _, one in parts:
+            if isinstance(one, CallStart):
+                self._calls[at] = one.index
+            elif isinstance(one, CallPiece) and one.json:
+                self._said.add(one.index)
+        if kind == "content-start" and not parts and at not in self.thinking:
+            return [(0, Text(""))]
+        return parts
+
+    def _is_known_end(self, part: Part) -> bool:
+        return isinstance(part[1], CallEnd) and part[1].index in self._ended
+
+    def _end(self, at: int) -> list[Part]:
+        """A call has ended; one that was given no arguments has none."""
+        index = self._calls.pop(at, None)
+        if index is None:
+            return []
+        self._ended.add(index)
+        nothing: list[Part] = [] if index in self._said else [(0, CallPiece(index, "{}"))]
+        return [*nothing, (0, CallEnd(index))]
+
+
+class Stream(Undivided):
+    """The codec of a streamed reply."""
+
+    def __init__(self) -> None:
+        self.can_omit = False
+        self.must_encode = False
+        self._reading = _Reading()
+        self._client = ClientStream()
+        self._places: dict[int, int | None] = {}  # where the client sees the upstream's calls; None: nowhere
+
+    @property
+    def reply_id(self) -> str:
+        """The reply's own id."""
+        return self._reading.inner.reply_id
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of one frame."""
+        event = rawjson.fields(payload)
+        parts = self._reading.events(payload, event)
+        text = parts[0][1] if len(parts) == 1 and rawjson.word(event, "type") == "content-delta" else None
+        self.can_omit = isinstance(text, Text) and text.text != ""
+        return parts
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
+        """The frames for `parts`: what is made of the text before comes first, then the frame itself."""
+        event, client = rawjson.fields(payload), self._client
+        kind, at = rawjson.word(event, "type"), rawjson.number(event, "index", 0)
+        if not self.must_encode:
+            self.must_encode = True
+            self._join(kind, at)
+        client.out = []
+        if payload == STREAM_END:
+            return self._over(parts)
+        _HANDLERS.get(kind, Stream._other)(self, event, parts, at)
+        return [payload if made is event else rawjson.written(made) for made in client.out]
+
+    def _join(self, kind: str, at: int) -> None:
+        """Begin to follow the client, who has got everything before a frame of this kind."""
+        client, reading = self._client, self._reading
+        client.next = reading.contents
+        if kind == "content-start":
+            client.next = at
+        elif kind in {"content-delta", "content-end"}:
+            client.next = at + 1
+            client.open = self._kind(at), at
+        elif kind in {"tool-call-delta", "tool-call-end"}:
+            client.open = "call", at
+        elif reading.open is not None:
+            client.open = self._kind(reading.open), reading.open
+
+    def _kind(self, at: int) -> Kind:
+        return "thinking" if at in self._reading.thinking else "text"
+
+    # Contents
+
+    def _content_started(self, event: Fields, parts: Sequence[Part], at: int) -> None:
+        client = self._client
+        if at in self._reading.thinking:
+            client.emit(parts)
+            client.begin("thinking", event)
+            return
+        own = [part for part in parts if isinstance(part[1], Text)]
+        text = streamed.text_in(event)
+        if own and "".join(one.text for _, one in own if isinstance(one, Text)) == text and len(own) == len(parts):
+            client.begin("text", event)
+            return
+        client.close()
+        client.held = streamed.with_text(event, "")
+        client.emit(parts)
+
+    def _content_told(self, event: Fields, parts: Sequence[Part], at: int) -> None:
+        client = self._client
+        if at in self._reading.thinking:
+            client.emit(parts)
+            if client.open is not None and client.open[0] == "thinking":
+                client.forward(event, client.open[1])
+        elif parts and all(isinstance(one, Text) for _, one in parts):
+            client.text("".join(one.text for _, one in parts if isinstance(one, Text)), event)
+        else:
+            client.emit(parts)
+
+    def _content_ended(self, event: Fields, parts: Sequence[Part], at: int) -> None:
+        """A content ends where the client has it open."""
+        client = self._client
+        client.emit(parts)
+        client.held = None
+        if client.open is not None and client.open[0] == self._kind(at):
+            client.forward(event, client.open[1])
+            client.open = None
+
+    # Calls
+
+    def _call_started(self, event: Fields, parts: Sequence[Part], at: int) -> None:
+        """A native call begins, unless it is withdrawn."""
+        own = next((one for _, one in parts if isinstance(one, CallStart) and one.dialect is None), None)
+        self._places[at] = None if own is None else own.index
+        before, behind = _around(parts, own)
+        self._client.emit(before)
+        if own is not None:
+            self._client.begin_call(event, own.index)
+        self._client.emit(part for part in behind if not _is_piece_of(part, own))
+
+    def _call_told(self, event: Fields, parts: Sequence[Part], at: int) -> None:
+        """More of a native call. Pieces of any other in its place are that one's."""
+        place = self._places.get(at, at)
+        own = next((one for _, one in parts if isinstance(one, CallPiece) and one.index == place), None)
+        if own is not None and self._client.open == ("call", place):
+            before, behind = _around(parts, own)
+            self._client.emit(before)
+            self._client.forward(event, place)
+            self._client.emit(behind)
+        else:
+            self._client.emit(parts)
+
+    def _call_ended(self, event: Fields, parts: Sequence[Part], at: int) -> None:
+        place = self._places.get(at, at)
+        if place is not None and self._client.open == ("call", place):
+            self._client.forward(event, place)
+            self._client.open = None
+            parts = [part for part in parts if not _is_end_of(part, place)]
+        self._client.emit(parts)
+
+    # The message ends
+
+    def _finished(self, event: Fields, parts: Sequence[Part], _at: int) -> None:
+        client = self._client
+        client.emit(parts)
+        client.close()
+        delta = rawjson.fields(event.get("delta"))
+        was, reason = rawjson.word(delta, "finish_reason"), _reason_in(parts)
+        word = streamed.written_reason(was, reason) if reason else was
+        client.forward(event if word == was else {**event, "delta": {**delta, "finish_reason": rawjson.string(word)}})
+
+    def _over(self, parts: Sequence[Part]) -> list[bytes]:
+        """The stream has ended; where it said no reason, the parts may hold one."""
+        client = self._client
+        client.emit(parts)
+        client.close()
+        reason = _reason_in(parts)
+        ending = [streamed.message_end(reason)] if reason else []
+        return [*map(rawjson.written, [*client.out, *ending]), STREAM_END]
+
+    def _other(self, event: Fields, parts: Sequence[Part], _at: int) -> None:
+        """A plan, a citation, what nobody knows: it ends nothing."""
+        self._client.emit(parts)
+        self._client.forward(event)
+
+
+type _Handler = Callable[[Stream, Fields, Sequence[Part], int], None]
+
+_HANDLERS: Mapping[str, _Handler] = {
+    "content-start": Stream._content_started,
+    "content-delta": Stream._content_told,
+    "content-end": Stream._content_ended,
+    "tool-call-start": Stream._call_started,
+    "tool-call-delta": Stream._call_told,
+    "tool-call-end": Stream._call_ended,
+    "message-end": Stream._finished,
+}
+
+
+def _around(parts: Sequence[Part], own: object) -> tuple[list[Part], list[Part]]:
+    """The parts before an event and those behind it; all of them before none."""
+    at = next((place for place, (_, one) in enumerate(parts) if one is own), len(parts))
+    return list(parts[:at]), list(parts[at + 1 :])
+
+
+def _is_piece_of(part: Part, start: CallStart | None) -> bool:
+    return start is not None and isinstance(part[1], CallPiece) and part[1].index == start.index
+
+
+def _is_end_of(part: Part, index: int) -> bool:
+    return isinstance(part[1], CallPiece | CallEnd) and part[1].index == index
+
+
+def _reason_in(parts: Sequence[Part]) -> str:
+    return next((one.reason for _, one in reversed(parts) if isinstance(one, Finish)), "")
+
+
+class StreamMender:
+    """Mends a stream as the mender of Chat Completions does."""
+
+    def __init__(self, mending: Mending) -> None:
+        inner = all_wires()["openai_chat"].mender(mending, streamed=True)
+        assert inner is not None
+        self._inner: Mender = inner
+        self.calls: dict[tuple[int, int], Mended] = inner.calls
+        self._places: dict[int, int] = {}  # the index that the latest call at each one that came has by now
+
+    def mend(self, payload: bytes) -> Sequence[bytes] | None:
+        """The frames in the place of one; None where it stays as it is."""
+        if not self.calls and b'"tool-call-' not in payload:
+            return None
+        event = rawjson.fields(payload)
+        kind, at = rawjson.word(event, "type"), rawjson.number(event, "index", 0)
+        if kind == "tool-call-end":
+            place = self._places.get(at, at)
+            return None if place == at else [rawjson.written({**event, "index": place})]
+        chunk = payload if payload == STREAM_END else streamed.to_chat(event)
+        known = len(self.calls)
+        made = None if chunk is None else self._inner.mend(chunk)
+        if len(self.calls) > known:  # the API says so of a call without arguments
+            (_, place), call = list(self.calls.items())[-1]
+            call.arguments.may_be_empty()
+            self._places[at] = place
+        if made is None:
+            return None
+        return [one for frame in made for one in self._translated(frame, payload, event)]
+
+    def _translated(self, frame: bytes, payload: bytes, event: Fields) -> list[bytes]:
+        """A chunk as events. What is added to calls at the message's end comes before that."""
+        if frame == STREAM_END:
+            return [STREAM_END]
+        if rawjson.word(event, "type") in {"tool-call-start", "tool-call-delta"}:
+            return streamed.from_chat(frame, event)
+        ending = [] if payload == STREAM_END else [payload]
+        return [*streamed.from_chat(frame, {}), *ending]

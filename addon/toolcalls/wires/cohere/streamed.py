@@ -1,0 +1,154 @@
+"""Events of a stream in the words of Chat Completions, and new events."""
+
+from typing import Any
+
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
+from toolcalls.wires import STREAM_END
+
+# Finish reasons in the words of Chat Completions; others pass as they are.
+_REASONS = {
+    "COMPLETE": "stop",
+    "STOP_SEQUENCE": "stop",
+    "MAX_TOKENS": "length",
+    "TOOL_CALL": "tool_calls",
+    "ERROR": "error",
+    "ERROR_TOXIC": "content_filter",
+    "TIMEOUT": "error",
+}
+_WORDS = {"stop": "COMPLETE", "length": "MAX_TOKENS", "tool_calls": "TOOL_CALL", "failed": "ERROR"}
+
+
+def to_chat(event: Fields) -> bytes | None:
+    """An event as a chunk; None for one that Chat Completions has no word for."""
+    kind = rawjson.word(event, "type")
+    delta = rawjson.fields(event.get("delta"))
+    message = rawjson.fields(delta.get("message"))
+    if kind == "message-start":
+        id_ = {"id": event["id"]} if "id" in event else {}
+        return _chunk({"role": "assistant"}, **id_)
+    if kind in {"content-start", "content-delta"}:
+        content = rawjson.fields(message.get("content"))
+        told = {"content": content.get("text"), "reasoning_content": content.get("thinking")}
+        return _chunk({key: raw for key, raw in told.items() if isinstance(rawjson.value(raw), str)})
+    if kind == "tool-plan-delta":
+        return _chunk({"reasoning_content": message.get("tool_plan")})
+    if kind in {"tool-call-start", "tool-call-delta"}:
+        entry = entry_of(event)
+        place = {"index": event["index"]} if "index" in event else {}
+        return _chunk({"tool_calls": [{**entry, **place}]})
+    if kind == "message-end":
+        return rawjson.written({"choices": [{"index": 0, "delta": {}, "finish_reason": _reason(delta)}]})
+    return None
+
+
+def from_chat(chunk: bytes, like: Fields) -> list[bytes]:
+    """The events that replace the event `like`, which has become this chunk: it, and what was added to its calls."""
+    (choice,) = map(rawjson.fields, rawjson.items(rawjson.fields(chunk).get("choices")))
+    entries = map(rawjson.fields, rawjson.items(rawjson.fields(choice.get("delta")).get("tool_calls")))
+    made = [_with_entry(like if place == 0 else {}, entry) for place, entry in enumerate(entries)]
+    return list(map(rawjson.written, made))
+
+
+def _with_entry(like: Fields, entry: Fields) -> Fields:
+    kind = rawjson.word(like, "type") or "tool-call-delta"
+    return {**like, **_call_event(kind, entry["index"], rawjson.without(entry, "index"))}
+
+
+def _chunk(delta: Fields, **outer: Any) -> bytes:
+    return rawjson.written({**outer, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+
+
+def _reason(delta: Fields) -> str | None:
+    word = rawjson.word(delta, "finish_reason")
+    return reason_of(word) or None
+
+
+def reason_of(word: str) -> str:
+    """A finish reason in the words of Chat Completions, "" for none."""
+    return _REASONS.get(word, word)
+
+
+def written_reason(word: str, reason: str) -> str:
+    """A finish reason of the hub in Cohere's words: `word`, which the reply has, where that says the same."""
+    same = {"error": "failed"}.get(reason_of(word), reason_of(word)) == reason
+    return word if word and same else _WORDS.get(reason, reason)
+
+
+def entry_of(event: Fields) -> Fields:
+    """The call, or the piece of one, that an event holds. Some copies of the API write a list of one."""
+    raw = rawjson.fields(rawjson.fields(event.get("delta")).get("message")).get("tool_calls")
+    return rawjson.fields(next(iter(rawjson.items(raw)), None) or raw)
+
+
+def text_in(event: Fields) -> str:
+    """The text of a content, or of a piece of it."""
+    return rawjson.word(_content(event), "text")
+
+
+def is_thinking(event: Fields) -> bool:
+    """Whether an event begins a content of thinking."""
+    return rawjson.word(_content(event), "type") == "thinking"
+
+
+def _content(event: Fields) -> Fields:
+    return rawjson.fields(rawjson.fields(rawjson.fields(event.get("delta")).get("message")).get("content"))
+
+
+# --- new events -------------------------------------------------------------------------------------------------------
+
+
+def with_text(event: Fields, text: str) -> Fields:
+    """An event with another text in its content."""
+    delta = rawjson.fields(event.get("delta"))
+    message = rawjson.fields(delta.get("message"))
+    content = {**rawjson.fields(message.get("content")), "text": rawjson.string(text)}
+    return {**event, "delta": {**delta, "message": {**message, "content": content}}}
+
+
+def content_start(index: int, kind: str) -> Fields:
+    """A content of this kind, `text` or `thinking`, begins."""
+    content = {"type": kind, kind: ""}
+    return {"type": "content-start", "index": index, "delta": {"message": {"content": content}}}
+
+
+def content_delta(index: int, kind: str, text: str) -> Fields:
+    """A piece of a content."""
+    content = {kind: rawjson.string(text)}
+    return {"type": "content-delta", "index": index, "delta": {"message": {"content": content}}}
+
+
+def content_end(index: int) -> Fields:
+    """A content ends."""
+    return {"type": "content-end", "index": index}
+
+
+def call_start(index: int, id_: str, name: str) -> Fields:
+    """A call begins."""
+    function = {"name": rawjson.string(name), "arguments": ""}
+    entry = {"id": rawjson.string(id_), "type": "function", "function": function}
+    return _call_event("tool-call-start", index, entry)
+
+
+def call_delta(index: int, piece: str) -> Fields:
+    """A piece of a call's arguments."""
+    return _call_event("tool-call-delta", index, {"function": {"arguments": rawjson.string(piece)}})
+
+
+def call_end(index: int) -> Fields:
+    """A call ends."""
+    return {"type": "tool-call-end", "index": index}
+
+
+def _call_event(kind: str, index: Any, entry: Fields) -> Fields:
+    return {"type": kind, "index": index, "delta": {"message": {"tool_calls": entry}}}
+
+
+def message_end(reason: str) -> Fields:
+    """The message ends for a reason of the hub's."""
+    return {"type": "message-end", "delta": {"finish_reason": written_reason("", reason)}}
+
+
+def is_end(payload: bytes) -> bool:
+    """Whether a payload ends the stream."""
+    return payload == STREAM_END

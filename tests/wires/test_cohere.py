@@ -1,0 +1,412 @@
+"""Cohere's API: the cases of Chat Completions in its words, and what only it has.
+
+Strategy. Cohere says what Chat Completions says with other words, so the cases of `tests/cases/wires/openai_chat.yaml`
+hold for it, too. What leaves is read by a client that knows no code of the wire (`support/cohereclient.py`).
+"""
+
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support import chatclient, cohereclient
+from support.casefiles import openai_tools
+from support.cohereclient import DONE, USAGE, frame
+from support.exchanges import of_case, of_request, run, same_wherever_it_is_cut, words
+from support.wirecases import FILES, chat_deltas, chat_whole, check_chat
+from toolcalls.replies.exchange import Exchange
+from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import call_policy_of, decide
+from toolcalls.requests.history_mending import mended_history
+from toolcalls.requests.rewriting import rewrite
+from toolcalls.requests.turns import formats
+from toolcalls.route import Route
+from toolcalls.wires import all_wires
+from toolcalls.wires.frames import Form
+
+type Case = Mapping[str, Any]
+
+WIRE = all_wires()["cohere"]
+TOOLS = (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}}), Tool("Noop"))
+FORMS: tuple[Form, ...] = ("sse", "whole")
+
+
+def cases(form: Form) -> list[Any]:
+    fits = [
+        case
+        for case in FILES["openai_chat"]["cases"]
+        if "reply" in case
+        and "request" not in case
+        and "without a number" not in case["title"]  # here it is the event's
+        and (form != "whole" or case.get("whole", True))
+    ]
+    assert len(fits) > 25
+    return [pytest.param(form, case, id=f"{form}: {case['title']}") for case in fits]
+
+
+EACH = [one for form in FORMS for one in cases(form)]
+
+
+def exchange_for(case: Case, form: Form) -> Exchange:
+    tools = openai_tools(case.get("tools", FILES["openai_chat"]["tools"]) or {})
+    return of_case(WIRE, case, {"messages": [], "tools": tools}, form)
+
+
+def body_of(case: Case, form: Form) -> bytes:
+    return cohereclient.whole(chat_whole(case)) if form == "whole" else cohereclient.written(chat_deltas(case))
+
+
+def heard(body: bytes, form: Form) -> chatclient.Choice:
+    return cohereclient.understood(body) if form == "whole" else cohereclient.received(body)
+
+
+@pytest.mark.parametrize(("form", "case"), EACH)
+def test_the_cases_of_chat_completions(form: Form, case: Case) -> None:
+    one, body = exchange_for(case, form), body_of(case, form)
+    out = run(one, [body])
+    case = {**case, **case.get("in_whole", {})} if form == "whole" else case
+    got = heard(out, form)
+    check_chat(case, got, one)
+    if form != "whole":
+        assert got.order == case.get("order", got.order)
+    if "same" in case:
+        assert (out == body) == case["same"]
+
+
+@pytest.mark.parametrize(("form", "case"), cases("sse"))
+def test_it_is_the_same_wherever_the_bytes_are_cut(form: Form, case: Case) -> None:
+    same_wherever_it_is_cut(lambda: exchange_for(case, form), body_of(case, form), step=29)
+
+
+# --- what only Cohere has ---------------------------------------------------------------------------------------------
+
+CALL = '<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
+LIFTING = Route(client="native", upstream="text")
+MENDING = Route(mend=("protocol",))
+START = frame(next(cohereclient.of_chat([])))
+
+
+def opened(index: int, kind: str = "text", text: str = "") -> bytes:
+    return frame(
+        {"type": "content-start", "index": index, "delta": {"message": {"content": {"type": kind, kind: text}}}}
+    )
+
+
+def piece(index: int, text: str, kind: str = "text", **more: Any) -> bytes:
+    return frame({"type": "content-delta", "index": index, "delta": {"message": {"content": {kind: text}}}, **more})
+
+
+def closed(index: int, kind: str = "content") -> bytes:
+    return frame({"type": f"{kind}-end", "index": index})
+
+
+def call(index: int, id_: str, name: str, *pieces: str) -> bytes:
+    entry = {"id": id_, "type": "function", "function": {"name": name, "arguments": ""}}
+    rows = [{"type": "tool-call-start", "index": index, "delta": {"message": {"tool_calls": entry}}}]
+    for one in pieces:
+        told = {"tool_calls": {"function": {"arguments": one}}}
+        rows.append({"type": "tool-call-delta", "index": index, "delta": {"message": told}})
+    return b"".join(map(frame, rows)) + closed(index, "tool-call")
+
+
+def plan(text: str) -> bytes:
+    return frame({"type": "tool-plan-delta", "delta": {"message": {"tool_plan": text}}})
+
+
+def ended(word: str = "COMPLETE") -> bytes:
+    return frame({"type": "message-end", "delta": {"finish_reason": word, "usage": USAGE}})
+
+
+END = ended() + DONE
+
+
+def lifting(form: Form = "sse", route: Route = LIFTING) -> Exchange:
+    return of_request(WIRE, Request(tools=TOOLS), route, form=form, seed=b"s")
+
+
+def whole(*content: Any, reason: str = "COMPLETE", **more: Any) -> bytes:
+    told = [{"type": "text", "text": one} if isinstance(one, str) else one for one in content]
+    message = {"role": "assistant", "content": told, **more}
+    return json.dumps({"id": "r1", "finish_reason": reason, "message": message, "usage": USAGE}).encode()
+
+
+def test_events_around_a_lifted_call_keep_their_bytes() -> None:
+    before = opened(0) + piece(0, "Look.\n", logprobs={"text": "Look.\n", "token_ids": [1]})
+    behind = opened(1) + piece(1, "Done.") + closed(1)
+    out = run(lifting(), [b"".join([START, before, piece(0, CALL), closed(0), behind, END])])
+    assert out.startswith(START + before + closed(0))
+    assert out.endswith(behind + ended("TOOL_CALL") + DONE)
+    got = cohereclient.received(out)
+    assert (got.text, got.order, got.finish) == ("Look.\nDone.", "tct", "tool_calls")
+
+
+def test_text_behind_a_call_is_in_a_content_of_its_own_and_later_ones_have_other_numbers() -> None:
+    row = opened(0) + piece(0, f"a\n{CALL}\nb") + closed(0) + opened(1) + piece(1, "c") + closed(1)
+    events = cohereclient.parsed(run(lifting(), [START + row + END]))
+    kinds = [(event["type"], event["index"]) for event in events if event["type"].endswith(("-start", "-end"))
+             and "index" in event]  # fmt: skip
+    assert kinds == [
+        ("content-start", 0), ("content-end", 0), ("tool-call-start", 0), ("tool-call-end", 0),
+        ("content-start", 1), ("content-end", 1), ("content-start", 2), ("content-end", 2),
+    ]  # fmt: skip
+
+
+def test_plans_and_thinking_stay_and_are_no_place_for_calls() -> None:
+    thought = opened(0, "thinking") + piece(0, CALL, "thinking") + closed(0)
+    body = START + plan(CALL) + thought + opened(1) + piece(1, "So.") + closed(1) + END
+    one = lifting()
+    assert run(one, [body]) == body
+    body = START + thought + opened(1) + piece(1, CALL) + closed(1) + END
+    out = run(lifting(), [body])
+    assert out.startswith(START + thought)
+    assert [event["index"] for event in cohereclient.parsed(out) if event["type"] == "tool-call-start"] == [0]
+    thinking = {"type": "thinking", "thinking": CALL}
+    made = json.loads(run(lifting("whole"), [whole(thinking, CALL, tool_plan="I look.")]))
+    assert made["message"]["content"] == [thinking]
+    assert made["message"]["tool_plan"] == "I look."
+    assert made["message"]["tool_calls"][0]["function"]["name"] == "Bash"
+    assert made["finish_reason"] == "TOOL_CALL"
+
+
+def test_a_call_without_arguments_is_no_damage() -> None:
+    """The API says nothing of them: neither a verdict nor mending takes offence."""
+    for calls in (call(0, "a", "Noop"), call(0, "a", "Noop") + call(1, "b", "Bash", '{"command"', ': "ls"}')):
+        body = START + plan("I look.") + calls + ended("TOOL_CALL") + DONE
+        for route in (LIFTING, MENDING, Route()):
+            one = lifting(route=route)
+            assert run(one, [body]) == body
+            assert {word.split()[0] for word in words(one)} == {"native"}
+            assert not one.notes
+    (lowered,) = [run(lifting(route=Route(client="text", client_dialect="invoke", upstream="native")), [body])]
+    got = cohereclient.received(lowered)
+    assert '<invoke name="Noop">' in got.text
+    assert not got.calls
+
+
+def test_a_native_call_behind_a_lifted_one_has_the_next_number() -> None:
+    row = opened(0) + piece(0, f"{CALL}\n") + closed(0) + call(0, "a", "Noop", "{}")
+    got = cohereclient.received(run(lifting(), [START + row + ended("TOOL_CALL") + DONE]))
+    assert [one["name"] for one in got.calls] == ["Bash", "Noop"]
+    assert got.calls[1]["id"] == "a"
+
+
+def test_citations_stay() -> None:
+    cited = {
+        "start": 0,
+        "end": 2,
+        "text": "It",
+        "sources": [{"type": "document", "id": "d", "document": {"text": CALL}}],
+    }
+    begins = frame({"type": "citation-start", "index": 0, "delta": {"message": {"citations": cited}}})
+    row = opened(0) + piece(0, "It says so.\n") + begins + closed(0, "citation") + piece(0, CALL) + closed(0)
+    out = run(lifting(), [START + row + END])
+    assert begins + closed(0, "citation") in out
+    made = json.loads(run(lifting("whole"), [whole(f"It says so.\n{CALL}", citations=[cited])]))
+    assert made["message"]["citations"] == [cited]
+
+
+def test_a_whole_reply_keeps_one_text_where_the_first_one_stood() -> None:
+    thinking = {"type": "thinking", "thinking": "hm"}
+    content = ["a\n", thinking, f"{CALL}\n", "b"]
+    made = json.loads(run(lifting("whole"), [whole(*content, x=1.50)]))
+    assert made["message"]["content"] == [{"type": "text", "text": "a\n\nb"}, thinking]
+    plain = whole(*content[::3])
+    assert run(lifting("whole"), [plain]) == plain
+
+
+@pytest.mark.parametrize("word", ["STOP_SEQUENCE", "MAX_TOKENS", "ERROR", "TIMEOUT", "SOMETHING_NEW"])
+def test_a_reason_that_says_more_stays(word: str) -> None:
+    one = lifting()
+    body = START + opened(0) + piece(0, "Go.") + closed(0) + ended(word) + DONE
+    assert run(one, [body]) == body
+    cut = START + opened(0) + piece(0, f"Go.\n{CALL[:-9]}") + ended("MAX_TOKENS") + DONE
+    one = lifting()
+    out = run(one, [cut])
+    assert ended("MAX_TOKENS") in out
+    assert words(one) == ["truncated cut_off Bash (invoke)"]
+
+
+def test_a_reply_with_a_call_gets_the_end_that_it_lacks() -> None:
+    """Where `[DONE]` says that it has ended; without mending it is only reported."""
+    body = START + call(0, "a", "Noop", "{}") + DONE
+    one = lifting(route=Route(mend=()))
+    assert run(one, [body]) == body
+    assert [note.rule for _, note in one.notes] == ["no_finish"]
+    got = cohereclient.received(run(lifting(route=MENDING), [body]))
+    assert got.finish == "tool_calls"
+
+
+@pytest.mark.parametrize("body", [b'{"id":"x","message":"no"}', b"{}", b"[]", b"no", b'{"message": {}}'])
+def test_a_body_that_is_no_reply_stays(body: bytes) -> None:
+    assert run(lifting("whole"), [body]) == body or b"{}" in body
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        frame({"type": "something-new", "a": 1}),
+        frame({"type": "debug", "prompt": CALL}),
+        frame({"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": 3}}}}),
+        frame({"type": "content-delta", "index": 0, "delta": {}}),
+        frame({"type": "content-end"}),
+        frame({"type": "tool-call-end", "index": 7}),
+        frame({"type": "tool-call-delta", "index": 7, "delta": {}}),
+        frame({"type": "message-end", "delta": None}),
+        b"data: {}\n\n",
+        b"data: 3\n\n",
+        b": a comment\n\n",
+    ],
+)
+def test_events_of_an_odd_shape_stay(odd: bytes) -> None:
+    body = b"".join([START, opened(0), piece(0, "a"), odd, piece(0, "b"), closed(0), END])
+    for route in (LIFTING, Route()):
+        assert run(lifting(route=route), [body]) == body
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+FUNCTION = {
+    "name": "Bash",
+    "description": "Runs.",
+    "parameters": {"type": "object", "properties": {"command": {"type": "string"}}},
+}
+ASKED: dict[str, Any] = {
+    "model": "command-a",
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "Look."}]},
+        {
+            "role": "assistant",
+            "tool_plan": "I look.",
+            "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "Bash", "arguments": '{"command": "ls"}'}}
+            ],
+        },
+        {
+            "role": "tool",
+            "tool_call_id": "a",
+            "content": [{"type": "document", "document": {"id": "d", "data": {"text": "a.py"}}}],
+        },
+    ],
+    "documents": ["A page.", {"id": "p", "data": {"title": "T", "snippet": "Another."}}],
+    "tools": [{"type": "function", "function": FUNCTION}],
+    "tool_choice": "REQUIRED",
+    "stop_sequences": ["END"],
+    "temperature": 1.50,
+    "stream": True,
+}
+
+
+def test_what_a_request_says() -> None:
+    asked = WIRE.request(json.dumps(ASKED).encode())
+    assert asked.tools == (Tool("Bash", FUNCTION["parameters"], "Runs."),)  # type: ignore[arg-type]
+    assert (asked.model, asked.tool_choice, asked.system) == ("command-a", "required", "Be brief.")
+    assert set(asked.quotable) == {"Look.", "a.py", "A page.", "T", "Another."}
+    for choice, expected in (("NONE", "none"), (None, "auto")):
+        assert WIRE.request(json.dumps({**ASKED, "tool_choice": choice}).encode()).tool_choice == expected
+    assert WIRE.request(json.dumps({**ASKED, "response_format": {"type": "json_object"}}).encode()).response_format
+
+
+def test_a_request_that_nobody_changes_is_written_as_it_came() -> None:
+    body, format_ = json.dumps(ASKED, separators=(",", ":")).encode(), formats()["cohere"]
+    assert format_.write(body, format_.read(body)) == body
+    assert format_.read(body).stop == ("END",)
+
+
+def test_tools_and_calls_become_text() -> None:
+    body = json.dumps(ASKED).encode()
+    request = WIRE.request(body)
+    route = Route(client="native", upstream="text", dialects=("invoke",), rewrite_request=True)
+    decision = decide(route, request, {}, ())
+    policy, _ = call_policy_of(route, request, decision)
+    format_ = formats()["cohere"]
+    made = json.loads(format_.write(body, rewrite(format_.read(body), policy, decision).conversation))
+    assert not {"tools", "tool_choice"} & set(made)
+    assert made["documents"] == ASKED["documents"]
+    system, _, called, *_ = made["messages"]
+    assert "Bash" in system["content"]
+    assert '<invoke name="Bash">' in json.dumps(called["content"]).replace('\\"', '"')
+    assert "tool_calls" not in called
+
+
+def test_a_choice_is_said_in_the_words_of_the_api() -> None:
+    format_ = formats()["cohere"]
+    body = json.dumps({**ASKED, "tool_choice": "NONE"}, separators=(",", ":")).encode()
+    assert format_.write(body, format_.read(body)) == body
+    conversation = format_.read(json.dumps(ASKED).encode())
+    for choice, written in (("auto", None), ("none", "NONE"), ("required", "REQUIRED"), ("Bash", "REQUIRED")):
+        changed = type(conversation)(conversation.turns, conversation.tools, choice, stop=conversation.stop)
+        assert json.loads(format_.write(json.dumps(ASKED).encode(), changed)).get("tool_choice") == written
+
+
+def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:
+    calls = [{"id": "", "type": "function", "function": {"name": "Bash", "arguments": {"command": "ls"}}}]
+    messages = [{"role": "assistant", "tool_calls": calls}, {"role": "tool", "tool_call_id": "", "content": "a"}]
+    body = json.dumps({**ASKED, "messages": messages}).encode()
+    request = WIRE.request(body)
+    policy, tools = call_policy_of(MENDING, request, decide(MENDING, request, {}, ()))
+    made, notes = mended_history(WIRE, body, policy, tools)
+    called, result = json.loads(made)["messages"]
+    assert json.loads(called["tool_calls"][0]["function"]["arguments"]) == {"command": "ls"}
+    assert result["tool_call_id"] == called["tool_calls"][0]["id"] != ""
+    assert notes
+
+
+# --- any events -------------------------------------------------------------------------------------------------------
+
+_NAMES = ["message-start", "content-start", "content-delta", "content-end", "tool-call-start", "tool-call-delta",
+          "tool-call-end", "message-end", "x"]  # fmt: skip
+_leaves = st.sampled_from(
+    [None, True, 0, 1, -1, 1.5, "", "text", "thinking", "COMPLETE", "Bash", "a\n", CALL, CALL[:30], CALL[30:]]
+)
+_members = st.sampled_from(
+    ["text", "type", "id", "name", "arguments", "function", "tool_calls", "tool_plan", "content", "message", "delta",
+     "index", "finish_reason", "thinking", "citations"]
+)  # fmt: skip
+_values = st.recursive(
+    _leaves, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_members, inner, max_size=3), max_leaves=6
+)
+_places = st.integers(0, 2)
+_events = st.one_of(
+    st.builds(piece, _places, st.sampled_from(["a\n", CALL, CALL[:30], CALL[30:], " "])),
+    st.builds(opened, _places, st.sampled_from(["text", "thinking"])),
+    st.builds(closed, _places, st.sampled_from(["content", "tool-call"])),
+    st.builds(call, _places, st.sampled_from(["", "a"]), st.just("Bash"), st.sampled_from(["{}", '{"command": "l'])),
+    st.builds(plan, st.sampled_from(["hm", CALL])),
+    st.builds(
+        lambda name, value: frame({**(value if isinstance(value, dict) else {"delta": value}), "type": name}),
+        st.sampled_from(_NAMES),
+        _values,
+    ),
+    st.just(END),
+)
+KINDS = ("protocol", "json", "types", "names", "reasoning", "errors")
+
+
+@given(st.lists(_events, max_size=12), st.data())
+def test_no_events_are_a_fault_and_no_cut_matters(events: list[bytes], data: st.DataObject) -> None:
+    """Whatever a server sends; and where nothing may change, nothing does."""
+    body = b"".join(events)
+    places = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=4)))
+    chunks = [body[a:b] for a, b in pairwise([0, *places, len(body)])]
+    for route in (LIFTING, Route(client="text", client_dialect="invoke", mend=KINDS)):  # type: ignore[arg-type]
+        outs = []
+        for pieces in ([body], chunks):
+            one = lifting(route=route)
+            outs.append((run(one, pieces), one.verdicts))
+        assert outs[0] == outs[1]
+    unchanged = of_request(WIRE, Request(), Route(mend=()), form="sse")
+    assert run(unchanged, chunks) == body
+
+
+@given(_values)
+def test_no_whole_reply_is_a_fault(content: Any) -> None:
+    for message in ({"content": content}, content):
+        body = json.dumps({"message": message, "finish_reason": "COMPLETE"}).encode()
+        for route in (LIFTING, Route(mend=KINDS)):  # type: ignore[arg-type]
+            run(lifting("whole", route), [body])
+        assert run(lifting("whole", Route(client="native", upstream="native", mend=())), [body]) == body
