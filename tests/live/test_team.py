@@ -2,17 +2,20 @@
 
 import asyncio
 import re
+import shlex
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
 
-from support.loopback import LIMIT, mitmdump
+from support.loopback import LIMIT, Dump, mitmdump
+from support.repository import REPO
 from support.screens import reserved_port
 from support.team import PacedUpstream, Stream, haproxy, read_stream, team
 from support.teamscenes import kill_and_reload
 from support.waiting import seen
+from toolcalls.mitm.start import mitmproxy_options
 from toolcalls.requests.client_memory import SESSION_HEADERS
 
 needs_haproxy = pytest.mark.skipif(haproxy() is None, reason="HAProxy is not installed")
@@ -62,6 +65,29 @@ def _status(port: int) -> int:
         return 0
 
 
+def test_the_systemd_unit_starts_a_worker(tmp_path: Path) -> None:
+    """Its command, with the ports and folders of this test."""
+    text = (REPO / "config" / "deploy" / "toolcalls@.service").read_text(encoding="utf-8").replace("\\\n", "")
+    (line,) = re.findall(r"(?m)^ExecStart=(.*)$", text)
+    program, command, upstream, *options = shlex.split(line)
+    assert (Path(program).name, command, upstream) == ("toolcalls", "dump", "${UPSTREAM}")
+    with reserved_port() as proxy, reserved_port() as health, reserved_port() as metrics:
+        ours = {"900%i": proxy, "910%i": health, "946%i": metrics, "$TOOLCALLS_OPTIONS": ""}
+        ours["confdir=/var/lib/toolcalls/worker%i"] = "flow_detail=1"  # `Dump` says where that is
+        for theirs, here in ours.items():
+            options = [option.replace(theirs, str(here)) for option in options]
+        given = mitmproxy_options(["http://127.0.0.1:9", *filter(None, options)])
+        dump = Dump(given, tmp_path)
+        try:
+            dump.wait_for(f"listening at 127.0.0.1:{proxy}")
+            seen(lambda: _status(health) == 200)
+            with urllib.request.urlopen(f"http://127.0.0.1:{metrics}/metrics", timeout=LIMIT) as reply:
+                assert b"toolcalls_open_replies" in reply.read()
+            assert dump.stop() == 0
+        finally:
+            dump.kill()
+
+
 def test_haproxy_knows_the_sessions_that_the_addon_knows() -> None:
-    shipped = (Path(__file__).parents[2] / "config" / "deploy" / "haproxy.cfg").read_text(encoding="utf-8")
+    shipped = (REPO / "config" / "deploy" / "haproxy.cfg").read_text(encoding="utf-8")
     assert re.findall(r"set-var\(txn\.session\) req\.hdr\(([\w-]+)\)", shipped) == [*SESSION_HEADERS]

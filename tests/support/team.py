@@ -226,9 +226,9 @@ class Team:
     workers: list[Worker]
     haproxy: subprocess.Popen[bytes]
 
-    def reload(self, worker: Worker) -> "subprocess.Popen[str]":
-        """Begin to restart a worker without breaking a stream, by the project's own script."""
-        command = [sys.executable, str(RELOAD), "--socket", str(self.admin), "--wait", str(LIMIT), worker.name]
+    def reload(self, worker: Worker, wait: float = LIMIT) -> "subprocess.Popen[str]":
+        """Begin to restart a worker by the project's own script, with so many seconds for its streams to end."""
+        command = [sys.executable, str(RELOAD), "--socket", str(self.admin), "--wait", str(wait), worker.name]
         return subprocess.Popen(
             [*command, *worker.restart], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
         )

@@ -60,6 +60,11 @@ async def kill_and_reload(team: Team, upstream: PacedUpstream, streams: int) -> 
     first, second = team.workers[0], team.workers[1]
     early, running = _begin(team, [f"early{n}" for n in range(streams // 2)])
     await until(lambda: all(one.events >= FIRST for one in early))
+    impatient = team.reload(second, 0)
+    refused = (await asyncio.to_thread(impatient.communicate))[0]
+    assert impatient.returncode == 1, refused
+    assert "are still open after 0 s; it gets requests again" in refused
+    assert team.states()[second.name] == "UP"
     killed = [one for one in early if one.worker == first.name]
     await asyncio.to_thread(first.kill)
     await until(lambda: all(task.done() for one, task in zip(early, running, strict=True) if one in killed))
