@@ -105,7 +105,13 @@ BAD = {
     ),
     "where steering goes": ("steering: both", "reply, request"),
     "steering in requests that nobody rewrites": ("steering: request", "needs rewrite_request: true"),
-    "a rule of the addon's own name": ("access: {rules: [{name: cycle, action: block}]}", "a word of the addon's own"),
+    **{
+        f"a rule of the addon's own name, {name}": (
+            f"access: {{rules: [{{name: {name}, action: block}}]}}",
+            "a word of the addon's own",
+        )
+        for name in ("default", "same_call", "same_result", "cycle", "message")
+    },
 }
 
 

@@ -145,6 +145,8 @@ def test_what_is_said_of_a_reply(facts: str, terms: dict[str, Any], notes: list[
     said = [f"{'2:' if number == 2 else ''}{note.rule}: {note.text}" for number, note in found]
     assert [one.partition(": ")[0] if one.startswith("call_in_error") else one for one in said] == notes
     assert all(note.warns for _, note in found)
+    if not any(fact.startswith(("2:", "text", "ended", "thought", "called", "lifted")) for fact in facts.split("|")):
+        assert {number for number, _ in found} <= {0}, "of a reply without a message, the first"
 
 
 def test_of_the_reasoning_the_end_is_kept() -> None:

@@ -6,7 +6,7 @@ have, as JSON. Then where a call may begin that goes on in the next piece, and h
 
 import pytest
 
-from toolcalls.processors.careless_words import WORD_FORMS
+from toolcalls.processors.careless_words import WORD_FORMS, _Room
 from toolcalls.processors.json_members import members_of
 from toolcalls.request import Tool
 from toolcalls.values.toolbox import Toolbox
@@ -435,3 +435,11 @@ def test_more_beginnings_of_objects_than_are_tried_cannot_be_read(dialect: str) 
 )  # fmt: skip
 def test_members_are_those_of_an_object_with_duplicates(value: object, members: list[tuple[str, str]]) -> None:
     assert members_of(value) == members
+
+
+def test_values_are_looked_at_up_to_their_limit_and_no_further() -> None:
+    room = _Room(5)
+    assert room.cut("abcdef", 1, 3) == "bc"
+    assert room.cut("abcdef", 2, 5) == "cde"
+    with pytest.raises(ValueError, match="too much text in values"):
+        room.cut("abcdef", 0, 1)

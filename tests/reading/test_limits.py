@@ -26,6 +26,7 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text,
 from toolcalls.insight import report
 from toolcalls.mitm.content_codings import CodingError, decoder_of
 from toolcalls.processors import Processors, unavailable
+from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.limits import CallLimits
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -647,3 +648,13 @@ def test_a_quarter_of_the_room_is_read_at_once_where_characters_may_have_four_by
 ) -> None:
     limits = CallLimits(max_chars=10**6, max_depth=100, max_held=1000)
     assert limits.at_once("a" * start + sign * 600, start, None, 0, held=0) == read
+
+
+def test_what_a_grammar_keeps_counts_until_it_reports_it() -> None:
+    limits = CallLimits(max_chars=10, max_depth=100, max_held=1000)
+    candidate = Candidate("invoke", "t", 0, 100)
+    assert limits.collect(candidate, 5) is None
+    assert limits.add(candidate, '{"a":') is None
+    assert limits.collect(candidate, 5) is None
+    assert limits.collect(candidate, 1) == "max_call_chars"
+    assert [limits.keeps_too_much(at) for at in (5, 10, 11)] == [False, False, True]

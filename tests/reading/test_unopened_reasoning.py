@@ -118,6 +118,31 @@ def test_what_ends_the_doubt() -> None:
     assert read(text, starts=True, elsewhere=True)[0] == [LIFTED]
 
 
+def test_nothing_waits_where_nothing_is_lifted_or_calls_in_reasoning_are_taken() -> None:
+    """It is there at once: before the end, and before any closer."""
+    text = f"I look.\n{LS}\nSo."
+    observed = Reader(CallPolicy(Route(), Request(tools=TOOLS), lift=False, may_start_in_reasoning=True))
+    assert shown(observed.feed(text)) == text
+    taken = Reader(CallPolicy(Route(take=("reasoning",)), Request(tools=TOOLS), may_start_in_reasoning=True))
+    assert any(isinstance(event, CallStart) for event in taken.feed(text))
+
+
+def test_what_cannot_be_the_mark_of_a_channel_any_more_waits_no_longer() -> None:
+    reader = Reader(CallPolicy(Route(dialects=("hermes",)), Request(tools=TOOLS)))
+    assert shown(reader.feed("I look.\n<|close|>x Hi.\n")) == "I look.\n<|close|>x Hi.\n"
+    assert shown(reader.feed("<|close|>thi")) == ""
+    assert shown(reader.finish(cut=False)) == "<|close|>thi"
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("blank", ["", " "])
+def test_the_mark_of_a_channel_closes_what_nothing_opened_if_it_names_the_thoughts(size: int, blank: str) -> None:
+    for name, verdict in {"think": "reasoning", "": "not_terminal", "response": "not_terminal"}.items():
+        text = f"Thought.\n{LS}\n<|close|>{blank}{name}<|sep|>\n{LS}"
+        found, _ = read(text, size, policy="strict", likely=False)
+        assert [one for one in found if one[1] != "not_a_call"] == [("declined", verdict), LIFTED]
+
+
 @pytest.mark.parametrize("closer", REASONING_CLOSERS)
 @pytest.mark.parametrize("size", SIZES)
 def test_a_route_that_says_so_is_believed(closer: str, size: int) -> None:

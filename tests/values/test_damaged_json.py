@@ -90,6 +90,29 @@ def test_what_may_be_meant_in_two_ways_is_left(text: str) -> None:
         assert (done, repairs) == (False, ())
 
 
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("{&quot;a&quot;: 1}", '{"a": 1}'),
+        ("{&#34;a&#34;: {&#34;b&#34;: [true, &#34;x&#34;]}}", '{"a": {"b": [true, "x"]}}'),
+        (
+            "{&quot;a&quot;: &quot;&lt;i&gt; &amp; &#39;b&apos; &amp;amp; & \\&quot;c\\&quot;&quot;}",
+            '{"a": "<i> & \'b\' &amp; & \\"c\\""}',
+        ),
+    ],
+)  # fmt: skip
+def test_an_object_that_is_escaped_for_html_is_read_as_what_it_says(text: str, made: str) -> None:
+    for size in (len(text), 1, 3):
+        read_ = read([text[at : at + size] for at in range(0, len(text), size)])
+        assert read_ == (made, True, ("entities",), len(text))
+
+
+@pytest.mark.parametrize("text", ['{&quot;a&quot;: "x"}', "{&quot;a&quot;: &quot;<&quot;}", "{&quot;a&quot;: &quot;b"])
+def test_what_is_escaped_for_html_in_part_is_left(text: str) -> None:
+    for size in (len(text), 1):
+        assert not read([text[at : at + size] for at in range(0, len(text), size)])[1]
+
+
 @law
 @given(objects(plain), st.booleans(), st.lists(st.integers(0, 90), max_size=6))
 def test_sound_json_is_read_as_it_stands(value: dict[str, object], dense: bool, places: list[int]) -> None:

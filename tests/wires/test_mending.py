@@ -259,6 +259,16 @@ def test_a_place_that_is_not_there_is_the_first(wire: str, events: Callable[[str
     assert [id_ for id_ in new if id_ in json.dumps(heard[0][0])] == ([] if wire == "openai_chat" else new)
 
 
+def test_each_of_geminis_candidates_has_calls_and_ids_of_its_own_wherever_it_stands() -> None:
+    mender = all_wires()["gemini"].mender(mending(), streamed=True)
+    assert mender is not None
+    call = {"functionCall": {"name": "t", "id": "", "args": {}}}
+    for index in (1, 0, 1):
+        frame = {"candidates": [{"index": index, "content": {"parts": [call]}}]}
+        mender.mend(json.dumps(frame).encode())
+    assert sorted(mender.calls) == [(0, 0), (1, 0), (1, 1)]
+
+
 def test_all_that_is_said_of_a_moved_call_moves_with_it() -> None:
     mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
     assert mender is not None
