@@ -13,6 +13,7 @@ route or the prompt names is one that calls in other dialects are written in.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from toolcalls.dialects import about
@@ -71,11 +72,19 @@ def client_pattern(headers: Mapping[str, str], patterns: tuple[str, ...]) -> str
     A pattern matches whole words of a header ("RooCode/3" has roo and code, "decline-bot" has no cline), in any case.
     """
     for header in _AGENT_HEADERS:
-        words = [word.lower() for word in _TOKEN.findall(headers.get(header, ""))]
-        for pattern in patterns:
-            wanted = "".join(word.lower() for word in _TOKEN.findall(pattern))
-            if wanted and _stands_in(wanted, words):
-                return f"{pattern} ({header})"
+        if (value := headers.get(header)) and (pattern := _pattern_in(value, patterns)) is not None:
+            return f"{pattern} ({header})"
+    return None
+
+
+@lru_cache(64)  # an agent says the same with each request
+def _pattern_in(value: str, patterns: tuple[str, ...]) -> str | None:
+    """The pattern that a header's value matches, None for none."""
+    words = [word.lower() for word in _TOKEN.findall(value)]
+    for pattern in patterns:
+        wanted = "".join(word.lower() for word in _TOKEN.findall(pattern))
+        if wanted and _stands_in(wanted, words):
+            return pattern
     return None
 
 

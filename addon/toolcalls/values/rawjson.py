@@ -20,7 +20,7 @@ type Fields = dict[str, Any]
 
 NULL = msgspec.Raw(b"null")
 
-_REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # the last one for depth
+REFUSED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)  # the last one for depth
 
 _decode = msgspec.json.Decoder().decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -31,7 +31,7 @@ def loaded(body: bytes) -> Any:
     """What a request's body means, as plain data. Raises ValueError for what is no JSON, or nested too deep."""
     try:
         return _decode(body)  # in a third of the time; what it refuses, the standard library reads or refuses
-    except _REFUSED:
+    except REFUSED:
         pass
     try:
         return json.loads(body)
@@ -47,7 +47,7 @@ def fields(raw: object) -> Fields:
         return {}
     try:
         return _decode_fields(raw)
-    except _REFUSED:
+    except REFUSED:
         return _members_of(raw)
 
 
@@ -59,7 +59,7 @@ def items(raw: object) -> list[Any]:
         return []
     try:
         return _decode_list(raw)
-    except _REFUSED:
+    except REFUSED:
         return _items_of(raw)
 
 
@@ -69,7 +69,7 @@ def value(raw: object) -> Any:
         return raw
     try:
         return msgspec.json.decode(raw)
-    except _REFUSED:
+    except REFUSED:
         return _loosely(raw)
 
 

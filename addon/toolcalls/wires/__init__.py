@@ -312,6 +312,7 @@ SHARED = frozenset(
     {
         "answers",
         "bedrock_runtime",
+        "declared_tools",
         "envelope",
         "eventstream",
         "frames",

@@ -6,6 +6,7 @@ from typing import Any
 from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
 from toolcalls.wires.anthropic.blocks import fetched
+from toolcalls.wires.declared_tools import RequestReader
 
 # Tools that the provider defines and the client runs; all others of its own run at the provider and are never called.
 _CLIENT_TOOLS = ("bash_", "computer_", "memory_", "text_editor_")
@@ -36,7 +37,7 @@ def request_of(body: bytes) -> Request:
     """Tools that the client runs, the choice, and the texts of the system prompt and the messages by role. Raises
     ValueError for what is no such request.
     """
-    fields = rawjson.loaded(body)
+    fields, declared = _BODIES.read(body)
     if not isinstance(fields, dict) or not isinstance(fields.get("messages"), list):
         raise ValueError("the request body has no list `messages`")
     messages = [message for message in fields["messages"] if isinstance(message, dict)]
@@ -47,7 +48,7 @@ def request_of(body: bytes) -> Request:
 
     model = fields.get("model")
     return Request(
-        tools=tuple({tool.name: tool for tool in _tools([*_listed(fields.get("tools")), *_added(messages)])}.values()),
+        tools=tuple({tool.name: tool for tool in (*declared, *_tools([*_added(messages)]))}.values()),
         tool_choice=_choice(fields.get("tool_choice")),
         model=model if isinstance(model, str) else "",
         system="\n".join([*_texts(fields.get("system")), *texts("system")]),
@@ -149,3 +150,6 @@ def _quotable(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                 inner = holder.get("content") if isinstance(holder, dict) else None
                 yield from _texts(inner)
                 pending.extend(reversed(inner) if isinstance(inner, list) else ())
+
+
+_BODIES = RequestReader(("messages", "model", "tool_choice", "system", "output_config", "output_format"), _tools)

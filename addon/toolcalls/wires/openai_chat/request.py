@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from toolcalls.request import Request, Tool
-from toolcalls.values import rawjson
 from toolcalls.wires import custom_schema, function_tools
+from toolcalls.wires.declared_tools import RequestReader
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY
 from toolcalls.wires.openai_chat.choices import fetched, text_in
 
@@ -18,7 +18,7 @@ def request_of(body: bytes) -> Request:
     Cursor sends bodies of the Responses API here and wants chunks of this one, and tools in either form:
     https://github.com/BerriAI/litellm/pull/34029. Such a body is read as far as its reply asks for.
     """
-    fields = rawjson.loaded(body)
+    fields, declared = _BODIES.read(body)
     said = fields.get("messages", fields.get("input")) if isinstance(fields, dict) else None
     if isinstance(said, str) and "messages" not in fields:
         said = [{"role": "user", "content": said}]
@@ -35,7 +35,7 @@ def request_of(body: bytes) -> Request:
     model = fields.get("model")
     choice = fields.get("tool_choice")
     return Request(
-        tools=_allowed(tuple(tools_in(fields)), choice),
+        tools=_allowed((*declared, *_functions(fields)), choice),
         tool_choice=choice_in(fields),
         model=model if isinstance(model, str) else "",
         system="\n".join(texts("system", "developer")),
@@ -69,13 +69,21 @@ def _prefill(last: Mapping[str, Any]) -> Iterator[str]:
 
 def tools_in(fields: Mapping[str, Any]) -> Iterator[Tool]:
     """The functions and custom tools that a request declares, in the order of `tools`; then those of `functions`."""
-    for item in _nested(fields.get("tools")):
+    yield from _tools(fields.get("tools"))
+    yield from _functions(fields)
+
+
+def _tools(listed: object) -> Iterator[Tool]:
+    for item in _nested(listed):
         yield from function_tools([item])
         custom = item.get(CUSTOM) if isinstance(item, dict) else None
         name = custom.get("name") if isinstance(custom, dict) else None
         if isinstance(custom, dict) and isinstance(name, str) and name:
             about = custom.get("description")
             yield Tool(name, custom_schema(custom), about if isinstance(about, str) else "", form=CUSTOM)
+
+
+def _functions(fields: Mapping[str, Any]) -> Iterator[Tool]:
     functions = fields.get("functions")
     for function in functions if isinstance(functions, list) else ():
         for tool in function_tools([{"function": function}]):
@@ -144,3 +152,9 @@ def choice_of(value: object) -> str:
         other = kind if kind not in {"", "function", CUSTOM} else "required"
         return name if isinstance(name, str) else other
     return value if isinstance(value, str) else "auto"
+
+
+_BODIES = RequestReader(
+    ("messages", "input", "instructions", "model", "tool_choice", "response_format", "text", "functions", LEGACY),
+    _tools,
+)
