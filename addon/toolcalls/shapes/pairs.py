@@ -207,12 +207,19 @@ class PairTags:
         if any(map(str.isspace, key)) or written.strip("\r\n") != key:
             return None  # with a blank it is prose about these tags
         if kind == "value":
-            return _Key(key, end, closed=False, repairs=("unclosed_key",))
+            return _Key(self._without_rest(key), end, closed=False, repairs=("unclosed_key",))
         following = yield from gap(scan, end + length)
         _, value = yield from self.opening[self.value].at(scan, following)
         if kind not in {"value_end", "key"} or not value:
             return None
         return _Key(key, end + length, closed=True, repairs=("wrong_closer",))
+
+    def _without_rest(self, key: str) -> str:
+        """A key without what is left of its closing tag."""
+        for rest in (f"/{self.key}>", f"{self.key}>"):
+            if key.endswith(rest) and key != rest:
+                return key.removesuffix(rest)
+        return key
 
     def _tag_behind(self, scan: Scanner, start: int) -> Step[tuple[str, int, int]]:
         """The first of the form's tags, not far from `start`: its kind, its place, its length; "" where none is."""

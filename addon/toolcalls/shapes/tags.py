@@ -1,7 +1,7 @@
 """Tags as models write them, looked at whole before anything of them is consumed.
 
 `Tags` tells apart the kinds of tags that may stand at a place. A tag is given as its parts, between which a few blanks
-may stand (`< / parameter >`), and line ends, too, in front of a closing tag's bracket. A part may have several
+may stand (`< / parameter >`), and line ends, too, in a closing tag. A part may have several
 spellings, so a handful of strings covers what servers and models make of a tag. Each look is one regular expression;
 where the text ends inside a tag a second one, of all its beginnings, says whether more of it may come.
 
@@ -34,6 +34,7 @@ type Parts = tuple[Part, ...]
 _MAX_BLANKS = 8  # at one place inside a tag
 _BLANKS = f"[ \t]{{0,{_MAX_BLANKS}}}"
 _SPACES = f"[{SPACE}]{{0,{_MAX_BLANKS}}}"
+_CLOSES = frozenset({"/", "</"})  # what one of the first parts of a closing tag is
 _MAX_SOME = 80  # characters of a part without fixed spellings
 
 
@@ -89,11 +90,10 @@ def _one(part: Part) -> str:
 
 
 def _before(parts: Parts, number: int) -> str:
-    """What may stand in front of the part with this number: white space at the end of a closing tag, else blanks."""
+    """What may stand in front of the part with this number: white space in a closing tag, else blanks."""
     if not number:
         return ""
-    ends_closing = parts[number] == ">" and "/" in parts[:number]
-    return _SPACES if ends_closing else _BLANKS
+    return _SPACES if _CLOSES.intersection(parts[:2]) else _BLANKS
 
 
 def _whole(parts: Parts) -> str:
@@ -121,7 +121,7 @@ def _length(parts: Parts) -> int:
 
 def _second(parts: Parts) -> frozenset[str]:
     """The characters that may stand behind a first part of one character."""
-    found = {" ", "\t"}
+    found = set(SPACE if _CLOSES.intersection(parts[:2]) else " \t")
     for part in parts[1:]:
         found.update(part.first if isinstance(part, PatternPart) else (spelling[:1] for spelling in _spellings(part)))
         if "" not in _spellings(part):
@@ -133,13 +133,13 @@ _MAX_TAG = 1024  # characters of one tag with its attributes
 _NAMES = ("name", "rname")  # the second is a known slip
 _OF_CALLS = frozenset({*_NAMES, "id", "call_id", "tool_call_id", "index", "type"})
 # `Ġ` is how a tokenizer writes a blank, and some servers leak it.
-_ATTRIBUTE = re.compile(r"""[\sĠ]+([\w:.-]+)\s*=\s*("[^"]*"|'[^']*'|[^\s"'<>/]+)""")
+_ATTRIBUTE = re.compile(r"""[\sĠ]+([\w:.-]+)\s*==?\s*("[^"]*"|'[^']*'|(?!=)[^\s"'<>/]+)""")
 # The first one where the blank before it got lost: `<paramname="K">`.
 _GLUED = re.compile(r"""(r?name)=("[^"]*"|'[^']*')""")
 _GLUED_PART = re.compile(r"""r?(?:n(?:a(?:m(?:e(?:=(?:"[^"]*"?|'[^']*'?)?)?)?)?)?)?""")
 _TAG_END = re.compile(r"\s*(?P<empty>/?)>")
 # What may stand at the end of a tag that is still arriving, behind its whole attributes.
-_TAG_PART = re.compile(r"""/?|[\sĠ]+(?:/|[\w:.-]+\s*(?:=\s*(?:"[^"]*"?|'[^']*'?|[^\s"'<>/]*))?)?""")
+_TAG_PART = re.compile(r"""/?|[\sĠ]+(?:/|[\w:.-]+\s*(?:==?\s*(?:"[^"]*"?|'[^']*'?|[^\s"'<>/]*))?)?""")
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]
         return None
     attributes: dict[str, str] = {}
     offset = ahead + length
-    glued = False
+    glued = slipped = False
     while True:
         text, at, limit = scan.text, scan.pos + offset, scan.pos + ahead + _MAX_TAG
         attribute = _ATTRIBUTE.match(text, at, limit)
@@ -175,6 +175,7 @@ def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]
             glued = attribute is not None
         if attribute is not None and attribute.end() < min(len(text), limit):
             attributes[attribute[1]] = _unquoted(attribute[2])
+            slipped = slipped or "==" in text[attribute.end(1) : attribute.start(2)]
             offset = attribute.end() - scan.pos
             continue
         end = _TAG_END.match(text, at, limit)
@@ -182,7 +183,7 @@ def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]
             written = next((name for name in _NAMES if name in attributes), "")
             name = unescape(attributes.get(written, "")).strip()
             size = end.end() - scan.pos - ahead
-            misspelt = kind == "misspelt" or written != _NAMES[0] or glued
+            misspelt = kind == "misspelt" or written != _NAMES[0] or glued or slipped
             return Tag(name, size, bool(end["empty"]), attributes, misspelt) if name else None
         arriving = _TAG_PART.fullmatch(text, at) or (not attributes and _GLUED_PART.fullmatch(text, at))
         if scan.ended or len(text) >= limit or not arriving:
