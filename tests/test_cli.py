@@ -18,6 +18,7 @@ from support import anthropicclient, converseclient, invokeclient
 from support.commandline import ENVIRONMENT, results, toolcalls
 from support.loopback import LIMIT
 from support.sampling import examples
+from support.spoken import SPOKEN
 from toolcalls import cli
 
 READ_FILE = {"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}
@@ -320,6 +321,15 @@ def test_bedrocks_streams_are_known_by_their_first_bytes(wire: str) -> None:
     whole = anthropicclient.whole(anthropicclient.stream([anthropicclient.text(CALL)]))
     whole = whole if wire == "bedrock" else converseclient.whole(whole)
     assert "read_file" in rewritten(wire=wire, body=whole.decode())["body"]
+
+
+@pytest.mark.parametrize("wire", ["cohere", "gemini_interactions"])
+def test_replies_of_cohere_and_of_interactions_are_rewritten(wire: str) -> None:
+    said = SPOKEN[wire].said(["Look.\n\n", CALL[:30], CALL[30:]])
+    found = rewritten(wire=wire, body=said.decode())
+    text, calls = SPOKEN[wire].heard(found["body"].encode())
+    assert (text, [name for name, _ in calls]) == ("Look.\n\n", ["read_file"])
+    assert [verdict["status"] for verdict in found["verdicts"]] == ["lifted"]
 
 
 def test_the_sides_can_be_dialects() -> None:
