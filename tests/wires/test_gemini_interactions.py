@@ -464,3 +464,20 @@ def test_no_whole_reply_is_a_fault(steps: Any) -> None:
         for route in (LIFTING, Route(mend=KINDS)):  # type: ignore[arg-type]
             run(lifting("whole", route), [body])
         assert run(lifting("whole", Route(client="native", upstream="native", mend=())), [body]) == body
+
+
+ODD: tuple[Any, ...] = ([], {}, 1, None, True, "x")
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+@pytest.mark.parametrize("key", ["tools", "generation_config", "response_format", "system_instruction", "input"])
+def test_a_member_of_any_type_is_read_or_refused(key: str, odd: Any) -> None:
+    """Types and names that are lists or objects, too."""
+    inside = {"type": odd, "name": odd, "content": odd, "tool_choice": odd, "schema": odd, "parts": odd}
+    for value in (odd, [odd], inside, [inside], {"tool_choice": inside}):
+        body = json.dumps({"input": "x", key: value}).encode()
+        if key == "input" and not isinstance(value, str | list | dict):
+            with pytest.raises(ValueError, match="no `input`"):
+                WIRE.request(body)
+        else:
+            assert WIRE.request(body).carries_calls

@@ -48,7 +48,7 @@ def steps_in(given: object) -> list[Mapping[str, Any]]:
 
 def _step(one: Mapping[str, Any]) -> Mapping[str, Any]:
     """A step, or a content as the step of its own."""
-    return {"type": "user_input", "content": [one]} if one.get("type") in CONTENTS else one
+    return {"type": "user_input", "content": [one]} if rawjson.word(one, "type") in CONTENTS else one
 
 
 # What a user may say, without a step around it.
@@ -92,7 +92,7 @@ def _is_structured(fields: Mapping[str, Any]) -> bool:
     form = fields.get("response_format")
     formats = _objects(form) if isinstance(form, list) else [form] if isinstance(form, dict) and form else []
     kinds = [fields.get("response_mime_type"), *(one.get("mime_type") for one in formats)]
-    schemas = [one for one in formats if one.get("type") not in {"text", "image", "audio"} or "schema" in one]
+    schemas = [one for one in formats if rawjson.word(one, "type") not in {"text", "image", "audio"} or "schema" in one]
     return "application/json" in kinds or bool(schemas)
 
 
