@@ -162,21 +162,33 @@ _OF_ROUTES = {
 
 
 def _effects() -> dict[str, tuple[str, str]]:
-    """Each key's effect and default, from its comment in the file of defaults."""
+    """Each key's effect and default, from its comment in the file of defaults. A line of it that begins with a word and
+    a colon begins an item of a list.
+    """
+    known = {key for keys in config_keys().values() for key in keys}
     found: dict[str, tuple[str, str]] = {}
     comment: list[str] = []
     for line in DEFAULTS.read_text(encoding="utf-8").splitlines():
         key = re.match(r" *(?:# )?([a-z_]+):(?: |$)", line)
-        if key and comment and key[1] not in found:
-            says, _, default = " ".join(comment).partition("Default: ")
-            found[key[1]] = _escaped(says.strip()), default.partition(",")[0].rstrip(".") if default else ""
+        if key and key[1] in known and comment and key[1] not in found:
+            found[key[1]] = _effect(comment), _default(key[1]) or _stated(comment)
             comment = []
         elif line.strip().startswith("#"):
             comment.append(line.strip().removeprefix("#").strip())
         else:
             comment = []
-    found["defaults"] = found["defaults"][0], "{}"
-    return {key: (says, _default(key) or default) for key, (says, default) in found.items()}
+    return {**found, "defaults": (found["defaults"][0], "{}")}
+
+
+def _effect(comment: Sequence[str]) -> str:
+    says = re.sub(r" ?Default: .*", "", _escaped("\n".join(comment)))
+    says = re.sub(r"^([a-z_]+): ", r"\n- `\1`: ", says, flags=re.MULTILINE)
+    return re.sub(r"(?<!\n)\n(?!\n|- )", " ", says).replace("\n\n- ", "\n- ").replace("\n- ", "\n\n- ", 1).strip()
+
+
+def _stated(comment: Sequence[str]) -> str:
+    """The default that a comment states, "" for none."""
+    return " ".join(comment).partition("Default: ")[2].partition(",")[0].rstrip(".")
 
 
 def _default(key: str) -> str:

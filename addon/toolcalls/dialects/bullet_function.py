@@ -15,7 +15,7 @@ ABOUT = About(
     form="function tags",
     since="0.1.0",
     written_by="models that imitate the transcript of a coding agent in a terminal, StepFun's among them",
-    source="free-claude-code, which converts it at the very end of a reply",
+    source="free-claude-code, which converts it at the end of a reply",
     example="""\
 ● <function=read_file><parameter=path>src/a.ts</parameter>""",
 )
