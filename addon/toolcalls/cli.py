@@ -36,12 +36,12 @@ _JOBS = {
   starts_in_reasoning   true where the text begins in the model's reasoning""",
     "write": """\
   calls                 a list of {name, arguments}; arguments is an object, or its JSON text
-  before                the text in front of the calls, behind which they must read back
+  before                the text in front of the calls, after which they must read back
   dialect, tools        as the options""",
     "rewrite": """\
   body or body_base64   the reply's body
   chunk, chunks         as --chunk; chunks is a list of sizes, in bytes
-  cut                   true where the connection broke behind the body
+  cut                   true where the connection broke after the body
   request, tools        the request's body; tools beside those of it
   wire, client, upstream, policy, content_type, route, agent   as the options
   dialects              a list of those that are read
@@ -263,15 +263,15 @@ def _add_start(command: Callable[..., argparse.ArgumentParser]) -> None:
     run.add_argument("--record", metavar="DIR", help="record the exchanges in this folder, without secrets")
     run.add_argument("--upstream", metavar="URL", help="the model server (default: the agent's own)")
     run.add_argument("--config", metavar="FILE", help="the rules for tool calls (default: the built-in ones)")
-    run.add_argument("command_line", nargs="+", metavar="COMMAND", help="the agent and its options, behind --")
+    run.add_argument("command_line", nargs="+", metavar="COMMAND", help="the agent and its options, after --")
     doctor = command(
         "doctor",
-        "say what stands between an agent and the addon on this machine; exit status 1 when something does",
+        "say what is between an agent and the addon on this machine; exit status 1 when something does",
         "  toolcalls doctor\n  toolcalls doctor -- claude",
         "toolcalls.launch.doctor",
     )
     doctor.add_argument("--port", type=_port, default=8080, metavar="N", help="where a proxy may run (default: 8080)")
-    doctor.add_argument("command_line", nargs="*", metavar="COMMAND", help="an agent, behind --")
+    doctor.add_argument("command_line", nargs="*", metavar="COMMAND", help="an agent, after --")
     command(
         "addon-path",
         "print the file for mitmproxy's -s, to start mitmproxy yourself",

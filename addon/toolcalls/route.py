@@ -74,7 +74,7 @@ class AccessRule:
     tools      regular expressions, each matched against the whole name; a rule that blocks ignores upper and lower case
     model, agent   globs for the request's model and for the client's User-Agent
     arguments  all must hold
-    priority   a higher one comes first; equal ones stand in the configuration's order
+    priority   a higher one comes first; equal ones are in the configuration's order
     message    the text that the client gets in the place of a blocked call; none: the one of `access`
     """
 
@@ -113,12 +113,12 @@ LoopAction = Literal["observe", "warn", "replace", "stop"]
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """When a model runs in circles, and what is done then. A number says how many times are too many; 0 is never.
+    """When a model repeats itself in a loop, and what is done then. A number says how many times are too many; 0 is never.
 
     action       `observe` notes it in the flow, `warn` also in the flow list, `replace` puts `text` in the place of the
                  call, `stop` ends the reply
     same_call    the same call with the same arguments; with `progress`, those before a new call that was answered do
-                 not count, as a test that is run after each edit is no circle
+                 not count, as a test that is run after each edit is no loop
     same_result  the same call, and every time the same result
     cycle        rounds of two or three different calls that repeat
     message      how often a passage of text may follow itself in one reply
@@ -126,7 +126,7 @@ class Loops:
     progress     whether a new call that was answered starts the count of `same_call` again
     text         what the client gets where the reply is changed
 
-    One that neither acts nor looks at text stands in no reply's way: it looks at the calls when the reply has ended.
+    One that neither acts nor looks at text is in no reply's way: it looks at the calls when the reply has ended.
     """
 
     action: LoopAction = "observe"
@@ -200,11 +200,11 @@ class Route:
     mend               the kinds of damage that are mended: `protocol` is what a native call or the reply's end says
                        otherwise than the API says it, where that has one reading; `types` are values of another type
                        than the schema declares, `names` tools that are named otherwise than declared, `json`
-                       arguments that are no JSON; `reasoning` that is all of a reply and ends with a call, or stands in
+                       arguments that are no JSON; `reasoning` that is all of a reply and ends with a call, or is in
                        tags where the text begins; `errors` that quote a call
     multiple_calls     False: a client is given only the first call of a reply; None: all, but for a text client that is
                        known to take one call a message
-    drop_invented_results   a tool result that the model wrote itself behind its call is not shown
+    drop_invented_results   a tool result that the model wrote itself after its call is not shown
     starts_in_reasoning   the chat template opens the model's reasoning, and the server leaves it in the text: a reply's
                        text is reasoning up to the first closer, unless reasoning comes in a field of its own
     infer_types        values without a schema are typed by the dialect's own rule
@@ -212,7 +212,7 @@ class Route:
     max_call_chars     how many characters the argument JSON of one call may have; what goes past it stays open
     max_depth          how deep the argument JSON of one call may nest, the object itself being the first level
     max_calls          how many calls of one lane are lifted
-    max_candidates     how many candidates of one lane are looked at; behind them all is text
+    max_candidates     how many candidates of one lane are looked at; after them all is text
     max_frame_bytes    how many bytes of a stream may come without an end of a frame, past it all is forwarded
                        unparsed; and how many frames may hold that wait for undecided text, past it that is text
     max_decoded_bytes  how many bytes one piece of a coded body may decode to; past it all passes as it comes
@@ -279,7 +279,7 @@ class Price:
     input      for tokens of the request
     output     for tokens of the reply
     cached     for input that came from a cache; none: the same as other input
-    currency   as people write it behind an amount, "" where nobody said
+    currency   as people write it after an amount, "" where nobody said
     """
 
     model: str

@@ -88,7 +88,7 @@ def test_of_too_many_groups_the_later_ones_are_one(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("kind", "cause", "sentence", "remedy"),
     [
-        ("leak", "fenced", "it stands in a fenced code block", "it is taken where the route has take: [fenced]"),
+        ("leak", "fenced", "it is in a fenced code block", "it is taken where the route has take: [fenced]"),
         ("damaged", "wrong_type", "a value has another type", "it is mended where the route has mend: [types]"),
         ("empty reply", "empty", NOTES["empty"].sentence, NOTES["empty"].remedy),
         ("broke off", "reset", NEEDS_LOOK["broke off"], ""),

@@ -19,7 +19,7 @@ def test_keys_in_the_console(tmp_path: Path) -> None:
         post(shown.url, asked())
         shown.wait_for("👀")
         shown.press("Y")
-        shown.wait_for("Data viewer", "4  it is not quoted", "FAILED: fenced: it stands in a fenced code")
+        shown.wait_for("Data viewer", "4  it is not quoted", "FAILED: fenced: it is in a fenced code")
         shown.press("q")
         shown.press("R")
         shown.wait_for("3) lenient")

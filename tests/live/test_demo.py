@@ -59,7 +59,7 @@ def test_demo(tmp_path: Path, options: tuple[str, ...]) -> None:
     assert (run.returncode, run.stderr) == (0, "")
     assert "\x1b" not in run.stdout  # no terminal, no colours
     assert "native call read_file" in run.stdout
-    assert re.search(r"^  declined  .*: it stands in a fenced code block$", run.stdout, re.MULTILINE)
+    assert re.search(r"^  declined  .*: it is in a fenced code block$", run.stdout, re.MULTILINE)
     assert re.search(r"^  lifted    read_file \(invoke\)", run.stdout, re.MULTILINE)
     assert re.search(
         r"^  the reply above  .*lifted read_file \(invoke\) · 1 declined: fenced$",

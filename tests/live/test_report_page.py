@@ -86,7 +86,7 @@ def test_leaks_say_who_since_when_and_where_last() -> None:
         ("leakBash", "inline ", "3 in 3 sessions", "glm"),
         ("leakBash", "inline ", "1 in 1 session", "qwen"),
     ], "what was seen last is first"
-    assert "other text stands before it on its line→ it is taken where the route has take: [inline]" in rows[0]["why"]
+    assert "other text is before it on its line→ it is taken where the route has take: [inline]" in rows[0]["why"]
     began = datetime.fromtimestamp(manyflows.BEGAN, UTC)
     assert rows[0]["since"] == f"{began + timedelta(seconds=10):%Y-%m-%d %H:%M} UTC"
     assert rows[0]["last seen"].startswith(f"{began + timedelta(seconds=4000):%Y-%m-%d %H:%M} UTC")
@@ -409,7 +409,7 @@ def test_a_turn_tells_its_times_its_calls_and_what_the_request_changed(page: "Pa
     assert "at 4.00 s, after 2.45 s of the agent and its tools" in _drawn(turns.nth(1)).inner_text()
     fourth = _drawn(turns.nth(3)).inner_text()
     assert "leak" in fourth
-    assert "inline: other text stands before it on its line" in fourth
+    assert "inline: other text is before it on its line" in fourth
     assert "2 added, 1 changed, system prompt changed, 1 tool differs, 5 as before · not only the end changed" in fourth
     fifth = _drawn(turns.nth(4)).inner_text()
     assert "peer closed connection" in fifth
@@ -436,7 +436,7 @@ def test_a_turn_shows_what_the_model_wrote_beside_what_the_agent_got(page: "Page
     )
     assert (
         _drawn(third).locator("mark.declined").get_attribute("title")
-        == "declined: fenced: it stands in a fenced code block"
+        == "declined: fenced: it is in a fenced code block"
     )
     assert third.locator(".side").count() == 1, "the agent got what the model wrote"
     assert _drawn(fourth).locator("mark.leak").inner_text().startswith('<invoke name="Bash">')

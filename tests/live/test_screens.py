@@ -131,7 +131,7 @@ def test_mitmweb(seen: Seen) -> None:
         shown.get_by_text(line).wait_for()
 
     shown = open_response(page, f"/fenced{PATH}")
-    shown.get_by_text("rule: 'fenced: it stands in a fenced code block'").wait_for()
+    shown.get_by_text("rule: 'fenced: it is in a fenced code block'").wait_for()
 
     shown = open_response(page, f"/hostile{PATH}")
     shown.get_by_text(r"│ \x1b[31mred \x9b2J \u202edlrow <script>window.ran = ").first.wait_for()

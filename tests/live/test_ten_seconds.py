@@ -24,7 +24,7 @@ from support.screens import (
 )
 
 LEAK = f"I will list them. {CALL}"
-SENTENCE = "inline: other text stands before it on its line"
+SENTENCE = "inline: other text is before it on its line"
 REMEDY = "the route has take: [inline]"
 SECONDS = 10.0
 SECTION = (REPO / "docs" / "why-not-run.md").read_text("utf-8")

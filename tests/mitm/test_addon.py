@@ -306,7 +306,7 @@ def test_the_view_says_first_what_became_of_the_call(addon: ToolCalls) -> None:
     assert '      <invoke name="Bash">' in shown[lifted:declined]
     assert '               "command": "ls -la"' in shown[lifted:declined]
     assert "  client:    got the text as the model wrote it" in shown[declined:got]
-    assert "  rule:      'fenced: it stands in a fenced code block'" in shown[declined:got]
+    assert "  rule:      'fenced: it is in a fenced code block'" in shown[declined:got]
     assert "    Let me look." in shown[got:]
 
 
@@ -366,6 +366,6 @@ def test_a_call_in_json_beside_prose_has_a_line_in_the_log(addon: ToolCalls, cap
     call = '```json\n{"name": "Bash", "arguments": {"command": "ls"}}\n```'
     flow = _exchange(addon, f"Let me look.\n\n{call}\n")
     assert (summary_in(flow), flow.marked) == ("1 declined: not_alone", ":eyes:")
-    assert "Bash, text (fenced_json) → stays as it is. not_alone: other text stands beside it" in caplog.text
+    assert "Bash, text (fenced_json) → stays as it is. not_alone: other text is beside it" in caplog.text
     assert "no tool calls in this reply" not in _view(flow)
     assert "unless:    'the route has take: [inline]'" in _view(flow)

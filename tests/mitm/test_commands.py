@@ -235,7 +235,7 @@ def test_in_mitmweb_an_answer_is_a_few_sentences(desk: Desk) -> None:
     assert re.fullmatch(where + r": lifted Bash \(invoke\), m · 1 declined: fenced", *which)
     assert said == [
         ["1. Bash (invoke) lifted. all conditions are met"],
-        ["2. Bash (invoke) declined: fenced. it is not quoted: no, fenced: it stands in a fenced code block"],
+        ["2. Bash (invoke) declined: fenced. it is not quoted: no, fenced: it is in a fenced code block"],
     ]
     assert desk.run("toolcalls.stats @all") == [
         ["m, invoke: lifted 1, declined 1"],
@@ -423,7 +423,7 @@ def test_on_a_narrow_screen_an_answer_is_lines(desk: Desk, monkeypatch: pytest.M
     narrow = desk.run("toolcalls.why @focus")
     assert [len(row) for row in narrow] == [1] * len(wide)
     assert narrow[0] == ["1. Bash (invoke): declined: fenced"]
-    assert ["   4  it is not quoted: FAILED: fenced: it stands in a fenced code block"] in narrow
+    assert ["   4  it is not quoted: FAILED: fenced: it is in a fenced code block"] in narrow
     flow.metadata[flow_metadata.REPORT]["model"] = "m"
     assert desk.run("toolcalls.stats @all")[:2] == [["m, invoke: declined 1"], ["all: declined 1"]]
 
@@ -534,7 +534,7 @@ def test_why_of_a_long_reply_is_answered_where_it_can_wait(desk: Desk, monkeypat
         flow = desk.flow(FENCED)
         assert "takes a moment; the answer comes here" in desk.run("toolcalls.why @focus")[0][0]
         await until(lambda: shown)
-        assert ["", "4  it is not quoted", "FAILED: fenced: it stands in a fenced code block"] in shown[0]
+        assert ["", "4  it is not quoted", "FAILED: fenced: it is in a fenced code block"] in shown[0]
         monkeypatch.setattr(desk.context.master, "app", object(), raising=False)
         assert desk.run("toolcalls.why @focus")[0][0].endswith(f"/toolcalls/why?id={flow.id}")
 

@@ -1,4 +1,4 @@
-"""`bullet_function`: function tags behind a bullet and without a closer.
+"""`bullet_function`: function tags after a bullet and without a closer.
 
 The last parameter's closer counts where another call or the end of the reply follows, a special token or wrapper's
 closer that was left over (`<|tool_call_end|>`), or text without any other such closer up to the reply's end. A

@@ -1,4 +1,4 @@
-"""`gorilla`: Python calls behind a mark of their own.
+"""`gorilla`: Python calls after a mark of their own.
 
 The calls stand in brackets, or without them and with the mark before each.
 """

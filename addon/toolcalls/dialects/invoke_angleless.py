@@ -1,4 +1,4 @@
-"""`invoke_angleless`: `invoke` whose opening tag lost its bracket, so that the namespace stands in the open.
+"""`invoke_angleless`: `invoke` whose opening tag lost its bracket, so that the namespace is in the open.
 
 A stray `</function_results>` often follows the call and is removed with it. A tag without its bracket opens a call only
 at the start of a line, and only with its namespace.

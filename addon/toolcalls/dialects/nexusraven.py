@@ -1,4 +1,4 @@
-"""`nexusraven`: Python calls behind the word `Call:`, which is the whole message.
+"""`nexusraven`: Python calls after the word `Call:`, which is the whole message.
 
 A call as the argument of another is no literal, so such a message is no call. Where generation does not stop at
 `<bot_end>`, the model goes on with a `Thought:`, and that is text behind the call.

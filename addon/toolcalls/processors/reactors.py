@@ -80,7 +80,7 @@ class Failed(Exception):
 class ReactorResult:
     """What the reactors made of a call: its name and argument JSON, None where one dropped it.
 
-    changes   each that changed it, in order: the function's name, name and argument JSON behind it (None: dropped)
+    changes   each that changed it, in order: the function's name, name and argument JSON after it (None: dropped)
     texts     what the client gets before it, or in its place
     failures  each that failed: the function's name and why
     """

@@ -62,8 +62,8 @@ CONDITION_REASONS = (
     ),
     ReasonEntry(
         code="inline",
-        sentence="other text stands before it on its line",
-        in_docs="other text stands before the call on its line; before a special token that counts to `strict` only",
+        sentence="other text is before it on its line",
+        in_docs="other text is before the call on its line; before a special token that counts to `strict` only",
         condition=3,
         remedy=Remedy.take("inline"),
         subject=A_CALL,
@@ -71,7 +71,7 @@ CONDITION_REASONS = (
     ),
     ReasonEntry(
         code="echo",
-        sentence="the same text stands in a tool result or user message of the request",
+        sentence="the same text is in a tool result or user message of the request",
         in_docs=(
             "a tool result or user message of the request holds the same text, or a result of the provider's own tools "
             "in the request or earlier in the reply, be it escaped, wrapped, or with something before each line: the "
@@ -128,9 +128,9 @@ CONDITION_REASONS = (
     ),
     ReasonEntry(
         code="not_alone",
-        sentence="other text stands beside it, and in this dialect a call is the whole message",
+        sentence="other text is beside it, and in this dialect a call is the whole message",
         in_docs=(
-            "other text stands beside the call, and in this dialect (JSON or Python, in the open or in a fence) a call "
+            "other text is beside the call, and in this dialect (JSON or Python, in the open or in a fence) a call "
             "is the whole message"
         ),
         condition=3,

@@ -47,7 +47,7 @@ DEFECT_REASONS = (
     ),
     _entry(
         "markup_in_name",
-        "markup of the model's template stands in the tool's name",
+        "markup of the model's template is in the tool's name",
         "the name of a native call holds markup of the model's template: `read<|channel|>commentary`",
         Remedy.mend("names"),
     ),
@@ -93,12 +93,12 @@ DEFECT_REASONS = (
     _entry(
         "repeated_arguments",
         "its whole arguments came more than once",
-        "the whole arguments came more than once, one behind the other",
+        "the whole arguments came more than once, one after the other",
     ),
     _entry(
         "markup_in_value",
         "a value swallowed markup of the call around it",
-        "a value of a native call holds closing markup of the call that it was read from, and what stood behind it",
+        "a value of a native call holds closing markup of the call that it was read from, and what was after it",
     ),
     _entry(
         "empty_beside_text",

@@ -1,6 +1,6 @@
 """What an entry of each table of the vocabulary says. No field may be left out, unless the docs would repeat it.
 
-`code` is what stands in verdicts and files, `in_docs` the meaning for the docs, in Markdown.
+`code` is what is in verdicts and files, `in_docs` the meaning for the docs, in Markdown.
 """
 
 from collections.abc import Mapping
@@ -38,14 +38,14 @@ class OutcomeEntry(_Entry[Outcome]):
 
 
 class RepairEntry(_Entry[Repair]):
-    """One repair. The views and the page show the sentence behind the code."""
+    """One repair. The views and the page show the sentence after the code."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What happened to a call, behind "the model" and "the client". `{dialect}` is the verdict's dialect.
+    """What happened to a call, after "the model" and "the client". `{dialect}` is the verdict's dialect.
 
     model, client   what it did, and what it got
     became          what became of the call, in a word or two
@@ -145,7 +145,7 @@ class ReasonEntry:
     """One reason.
 
     code        in verdicts and files
-    sentence    for people, behind the code: in views, on the page, in the log
+    sentence    for people, after the code: in views, on the page, in the log
     in_docs     the same for the docs (Markdown), where they say more; "" where they say the same
     condition   the number of the condition that failed; None for what a policy or a route asks beyond these
     remedy      what would take the call all the same, or NO_REMEDY
@@ -168,7 +168,7 @@ class NoteEntry:
     """One thing that is noted of a reply as a whole.
 
     code       in notes and files
-    sentence   for people, behind the code
+    sentence   for people, after the code
     in_docs    the same for the docs (Markdown), where they say more; "" where they say the same
     remedy     what can be done about it, as a sentence; "" for nothing
     """
@@ -192,9 +192,9 @@ class Field:
     har           its place in an entry of a HAR; "" where there is none
     otel          the name of the attribute or event of OpenTelemetry spans; "" where there is none
     presence      when a line has it: always; in lines of this version, but not of older ones; only with `--content`
-    in_report     whether it stands in the report that the flow keeps
+    in_report     whether it is in the report that the flow keeps
     in_log        whether the log of the option `toolcalls_log` has it
-    filter_word   what stands before its value in a filter: `~meta reason:fenced`; "" where none does
+    filter_word   what is before its value in a filter: `~meta reason:fenced`; "" where none does
     """
 
     path: str

@@ -1,6 +1,6 @@
 """The fields of an exchange and of its verdicts: what each means, its type, and its names in exports, log and filters.
 
-A field that an export writes and that does not stand here fails `tests/insight/test_vocabulary.py`. The JSON Schema of
+A field that an export writes and that does not be here fails `tests/insight/test_vocabulary.py`. The JSON Schema of
 the lines (`exports/exchange.schema.json`) and the table in docs/exports.md are written from here by `make tables`. Over
 300 lines: one table.
 """
@@ -66,7 +66,7 @@ FIELDS: tuple[Field, ...] = (
     Field("version", "1", {"const": VERSION}, har="", otel=""),
     Field(
         "flow",
-        "the flow's id in mitmproxy; the replies of a WebSocket behind its first bear `.1`, `.2`, … behind it",
+        "the flow's id in mitmproxy; the replies of a WebSocket after its first bear `.1`, `.2`, … after it",
         _TEXT,
         har="_toolcalls.flow",
         otel="toolcalls.flow",

@@ -31,12 +31,12 @@ _ENTRIES = (
     NoteEntry(
         code="call_in_reasoning",
         sentence="the reasoning holds a whole call, and the reply neither text nor a call",
-        remedy="the server should parse calls behind reasoning that does not end, or its chat template end it; "
+        remedy="the server should parse calls after reasoning that does not end, or its chat template end it; "
         "`mend: [reasoning]` takes such a call",
     ),
     NoteEntry(
         code="reasoning_in_text",
-        sentence="reasoning in tags stands in the text, though the API has a field for it",
+        sentence="reasoning in tags is in the text, though the API has a field for it",
         remedy="the server needs a parser for the model's reasoning; `mend: [reasoning]` moves what a text begins with",
     ),
     NoteEntry(

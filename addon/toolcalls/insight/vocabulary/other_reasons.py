@@ -110,7 +110,7 @@ OTHER_REASONS = (
     ReasonEntry(
         code="max_candidates",
         sentence="from here on nothing is read: more places may be calls than the route's max_candidates",
-        in_docs="no candidate itself: there were so many that nothing behind them is read",
+        in_docs="no candidate itself: there were so many that nothing after them is read",
         condition=None,
         remedy=Remedy.larger("max_candidates"),
         subject=_UNREAD_TEXT,
@@ -127,8 +127,8 @@ OTHER_REASONS = (
     ),
     ReasonEntry(
         code="invented_result",
-        sentence="the model wrote a tool result itself, behind its own call",
-        in_docs="no call at all: behind its call the model wrote a tool result itself; it is shown",
+        sentence="the model wrote a tool result itself, after its own call",
+        in_docs="no call at all: after its call the model wrote a tool result itself; it is shown",
         condition=None,
         remedy=NO_REMEDY,
         subject=_SHOWN_RESULT,
@@ -147,7 +147,7 @@ OTHER_REASONS = (
         code="unwritable",
         sentence="the client's dialect cannot hold this call, or not in this place",
         in_docs=(
-            "the client's dialect cannot hold a value of this call, or no call behind the text before it, so the call "
+            "the client's dialect cannot hold a value of this call, or no call after the text before it, so the call "
             "passed as it was; one that a processor changed so was not delivered (`blocked`)"
         ),
         condition=None,
@@ -190,7 +190,7 @@ OTHER_REASONS = (
     ),
     ReasonEntry(
         code="no_arguments",
-        sentence="it stands in the open and holds a tool's name alone",
+        sentence="it is in the open and holds a tool's name alone",
         in_docs="an object in the open holds the name of a tool and no arguments",
         condition=None,
         remedy=Remedy.take("no_arguments"),
@@ -220,7 +220,7 @@ OTHER_REASONS = (
     ),
     ReasonEntry(
         code="loop",
-        sentence="the model runs in circles",
+        sentence="the model repeats itself in a loop",
         condition=None,
         remedy=Remedy("", "`loops`"),
         subject=A_CALL,
@@ -257,9 +257,9 @@ OTHER_REASONS = (
     ),
     ReasonEntry(
         code="beside_native",
-        sentence="the reply has native calls, and marker text only stands in for them",
+        sentence="the reply has native calls, and marker text only replaces them",
         in_docs=(
-            "the reply already has native calls, and text behind a marker (`TOOL_CALL`) only stands in for them; "
+            "the reply already has native calls, and text after a marker (`TOOL_CALL`) only replaces them; "
             "before the first native call it is lifted"
         ),
         condition=None,

@@ -1,13 +1,13 @@
-"""The reasons that Markdown gives: the call stands in text that is quoted. `reasons` has the others."""
+"""The reasons that Markdown gives: the call is in text that is quoted. `reasons` has the others."""
 
 from toolcalls.insight.vocabulary.entries import A_CALL, ReasonEntry, Remedy
 
 QUOTATION_ENTRIES = (
     ReasonEntry(
         code="fenced",
-        sentence="it stands in a fenced code block",
+        sentence="it is in a fenced code block",
         in_docs=(
-            "the call stands in a fenced code block, in HTML that is shown as it is (`<pre>`, `<html>`, CDATA), or "
+            "the call is in a fenced code block, in HTML that is shown as it is (`<pre>`, `<html>`, CDATA), or "
             "in what another notation marks as literal: a heredoc, a string or comment over lines (of most "
             "languages), a hunk of a diff, conflict markers, `<tool_result …>`, `<file path=…>`, "
             "an indented block behind `::` or `key: \\|`, LaTeX's `verbatim`, Org's, AsciiDoc's, roff's and forums' "
@@ -20,8 +20,8 @@ QUOTATION_ENTRIES = (
     ),
     ReasonEntry(
         code="indented_code",
-        sentence="it stands in an indented code block",
-        in_docs="the call stands in an indented code block",
+        sentence="it is in an indented code block",
+        in_docs="the call is in an indented code block",
         condition=4,
         remedy=Remedy.take("indented_code"),
         subject=A_CALL,
@@ -29,8 +29,8 @@ QUOTATION_ENTRIES = (
     ),
     ReasonEntry(
         code="inline_code",
-        sentence="it stands in inline code",
-        in_docs="the call stands between backticks, or in an element of HTML for code (`<code>`, `<kbd>`)",
+        sentence="it is in inline code",
+        in_docs="the call is between backticks, or in an element of HTML for code (`<code>`, `<kbd>`)",
         condition=4,
         remedy=Remedy.take("inline_code"),
         subject=A_CALL,
@@ -38,9 +38,9 @@ QUOTATION_ENTRIES = (
     ),
     ReasonEntry(
         code="block_quote",
-        sentence="it stands in a block quote, in an element that quotes, such as <example>, or in a conversation",
+        sentence="it is in a block quote, in an element that quotes, such as <example>, or in a conversation",
         in_docs=(
-            "the call stands in a block quote, or below a line that begins with an element whose name says that its "
+            "the call is in a block quote, or below a line that begins with an element whose name says that its "
             "text is shown: `<blockquote>`, `<example>`, `<sample>`, `<quote>`, `<excerpt>`, `<snippet>`, "
             "`<document>`, `<template>`, `<transcript>`, `<file_content>` and the like, up to its closing tag; or in a "
             "conversation in which "
@@ -53,8 +53,8 @@ QUOTATION_ENTRIES = (
     ),
     ReasonEntry(
         code="html_comment",
-        sentence="it stands in an HTML comment",
-        in_docs="the call stands in an HTML comment",
+        sentence="it is in an HTML comment",
+        in_docs="the call is in an HTML comment",
         condition=4,
         remedy=Remedy.take("html_comment"),
         subject=A_CALL,
@@ -62,9 +62,9 @@ QUOTATION_ENTRIES = (
     ),
     ReasonEntry(
         code="reasoning",
-        sentence="it stands in the model's reasoning",
+        sentence="it is in the model's reasoning",
         in_docs=(
-            "the call stands in the model's reasoning; `policy: lenient` takes one in reasoning that never closes, if "
+            "the call is in the model's reasoning; `policy: lenient` takes one in reasoning that never closes, if "
             "only calls follow it"
         ),
         condition=4,

@@ -30,13 +30,13 @@ QUOTATIONS: frozenset[Reason] = frozenset(get_args(Quotation))
 
 
 def with_sentence(code: str, unknown: str = "") -> str:
-    """A reason with its sentence: `fenced: it stands in a fenced code block`. `unknown` is said of no code of ours."""
+    """A reason with its sentence: `fenced: it is in a fenced code block`. `unknown` is said of no code of ours."""
     entry = REASONS.get(code)
     return f"{code}: {entry.sentence if entry else unknown}"
 
 
 def remedy_of(code: str) -> str:
-    """What would take such a call all the same, as a sentence goes on behind "unless"; "" for nothing."""
+    """What would take such a call all the same, as a sentence goes on after "unless"; "" for nothing."""
     entry = REASONS.get(code)
     return entry.remedy.words if entry else ""
 

@@ -7,15 +7,15 @@ from toolcalls.insight.vocabulary.entries import RepairEntry
 _ENTRIES = (
     RepairEntry(
         "missing_closer",
-        "the reply ended before a closing tag behind the last argument",
-        "the reply ended, or went on, without a closing tag behind the last argument; every argument was closed",
+        "the reply ended before a closing tag after the last argument",
+        "the reply ended, or went on, without a closing tag after the last argument; every argument was closed",
     ),
     RepairEntry("duplicate_closer", "a closing tag was written twice"),
     RepairEntry("unclosed_tag", "a tag ended without its bracket"),
     RepairEntry("duplicate_argument", "an argument was written twice; the last one counts"),
-    RepairEntry("single_quotes", "strings stood in single quotes"),
+    RepairEntry("single_quotes", "strings were in single quotes"),
     RepairEntry("raw_newline", "strings of its JSON held raw control characters"),
-    RepairEntry("trailing_comma", "its JSON had a comma behind the last member"),
+    RepairEntry("trailing_comma", "its JSON had a comma after the last member"),
     RepairEntry("doubled_separator", "its JSON had a comma or a colon twice"),
     RepairEntry("python_literal", "its JSON had True, False or None"),
     RepairEntry("comment", "its JSON held comments"),
@@ -23,7 +23,7 @@ _ENTRIES = (
     RepairEntry("invalid_escape", "strings of its JSON held escapes that JSON does not know"),
     RepairEntry("number", "its JSON had a number as +1 or .5"),
     RepairEntry("missing_opener", "the opening tag of the first argument was missing; its closing tag named it"),
-    RepairEntry("wrong_closer", "another form's closing tag stood in the place of its own"),
+    RepairEntry("wrong_closer", "another form's closing tag was in the place of its own"),
     RepairEntry(
         "stray_closer",
         "the closing tag of a wrapper that was never opened followed it",
@@ -33,26 +33,26 @@ _ENTRIES = (
     RepairEntry("stray_tag", "a tag of its form stood twice, in the place of another, or where it means nothing"),
     RepairEntry("alias", "its JSON was wrapped, or a tag or key was spelt otherwise than the dialect spells it"),
     RepairEntry("inferred_name", "no tool was named, and only one has the parameters that were given"),
-    RepairEntry("misplaced_name", "the tool's name stood in front of the mark that begins a call"),
+    RepairEntry("misplaced_name", "the tool's name was in front of the mark that begins a call"),
     RepairEntry("missing_mark", "a mark between the tool's name and the arguments was left out"),
     RepairEntry("nested_quotes", "a string held its own quotes without escapes"),
-    RepairEntry("missing_quote", "a quote of a string or key was missing or misplaced, or others stood there"),
+    RepairEntry("missing_quote", "a quote of a string or key was missing or misplaced, or others were there"),
     RepairEntry("unclosed_key", "the key of an argument had no closing tag"),
     RepairEntry("unopened_key", "the key of an argument had no opening tag"),
     RepairEntry("unopened_value", "a value had no opening tag"),
     RepairEntry("escaped_line_end", "a line end between its tags or values was written as a backslash and an n"),
-    RepairEntry("escaped_quotes", "an object or array was escaped once more, as it would stand in a string"),
+    RepairEntry("escaped_quotes", "an object or array was escaped once more, as it would be in a string"),
     RepairEntry("lost_opener", "the token that begins a call was lost"),
-    RepairEntry("surplus_bracket", "a bracket or brace too many stood behind its JSON"),
-    RepairEntry("missing_brace", "its JSON lacked the last braces or brackets, behind whole arguments"),
-    RepairEntry("other_brackets", "its arguments stood in other brackets"),
-    RepairEntry("echoed", "the model said its calls once more as text behind them, which is not shown"),
+    RepairEntry("surplus_bracket", "a bracket or brace too many followed its JSON"),
+    RepairEntry("missing_brace", "its JSON lacked the last braces or brackets, after whole arguments"),
+    RepairEntry("other_brackets", "its arguments were in other brackets"),
+    RepairEntry("echoed", "the model said its calls once more as text after them, which is not shown"),
     RepairEntry("unclosed_value", "a value had no closing tag or mark of its own"),
-    RepairEntry("wrapped_arguments", "its arguments stood in one that the schema does not know"),
-    RepairEntry("free_text", "its text stood without a parameter's tag"),
+    RepairEntry("wrapped_arguments", "its arguments were in one that the schema does not know"),
+    RepairEntry("free_text", "its text was without a parameter's tag"),
     RepairEntry("nameless_argument", "an argument without a name was the only one that was missing"),
     RepairEntry("misspelt_tag", "a tag or its name attribute was misspelt"),
-    RepairEntry("damaged_tag", "parts of its tags were lost, or its parameters stood in another form than the call"),
+    RepairEntry("damaged_tag", "parts of its tags were lost, or its parameters were in another form than the call"),
     RepairEntry("entities", "a command in its JSON, or all of an object, was escaped for HTML (`&gt;`)"),
     RepairEntry(
         "value_as_text",
@@ -60,8 +60,8 @@ _ENTRIES = (
     ),
     RepairEntry(
         "flat_arguments",
-        "arguments that the tool declares stood beside its name",
-        "arguments that the tool declares stood beside its name, in the JSON or the tag, and are arguments now",
+        "arguments that the tool declares were beside its name",
+        "arguments that the tool declares were beside its name, in the JSON or the tag, and are arguments now",
     ),
     RepairEntry(
         "left_out",
@@ -90,14 +90,14 @@ _ENTRIES = (
     RepairEntry("wrong_type", "values had another type than the schema declares, and are what they can only mean"),
     RepairEntry(
         "markup_in_name",
-        "a template's tokens or tags stood behind the tool's name",
-        "a template's tokens or tags stood behind the tool's name, and are gone; whole arguments in them are the "
+        "a template's tokens or tags were after the tool's name",
+        "a template's tokens or tags were after the tool's name, and are gone; whole arguments in them are the "
         "call's where it had no others",
     ),
     # What `mend: [reasoning]` finds.
-    RepairEntry("call_in_reasoning", "it stood in the reasoning of a reply that said nothing else"),
+    RepairEntry("call_in_reasoning", "it was in the reasoning of a reply that said nothing else"),
     # What `mend: [errors]` makes of an error.
-    RepairEntry("call_in_error", "it stood in an error that quoted it, in the place of which the client got it"),
+    RepairEntry("call_in_error", "it was in an error that quoted it, in the place of which the client got it"),
 )
 
 # By their codes; a code of a file may be any.
