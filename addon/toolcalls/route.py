@@ -113,7 +113,7 @@ LoopAction = Literal["observe", "warn", "replace", "stop"]
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """When a model repeats itself in a loop, and what is done then. A number says how many times are too many; 0 is never.
+    """When a model repeats itself in a loop, and what is done then. A number is how often is too often; 0 is never.
 
     action       `observe` notes it in the flow, `warn` also in the flow list, `replace` puts `text` in the place of the
                  call, `stop` ends the reply

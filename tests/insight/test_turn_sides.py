@@ -59,9 +59,7 @@ def test_both_sides_or_one_where_the_agent_got_what_was_written(fields: dict[str
 
 def test_each_call_is_marked_in_its_place_with_its_reason() -> None:
     shown = sides(turn(written=WROTE, text="Look: <invoke>", verdicts=(FENCED,)))
-    assert (
-        '<mark class="leak" title="declined: fenced: it is in a fenced code block">&lt;invoke&gt;</mark>' in shown
-    )
+    assert '<mark class="leak" title="declined: fenced: it is in a fenced code block">&lt;invoke&gt;</mark>' in shown
     shown = sides(turn(written=WROTE, text="Look: ", verdicts=(LIFTED,)))
     assert 'Look: <mark class="lifted" title="lifted">&lt;invoke&gt;</mark>' in shown
 
