@@ -194,6 +194,27 @@ def test_a_native_call_behind_a_lifted_one_has_the_next_number() -> None:
     assert got.calls[1]["id"] == "a"
 
 
+def test_calls_that_are_all_numbered_0_are_told_apart_by_their_ends() -> None:
+    """Also where they have one name and no ids."""
+    calls = (
+        call(0, "", "Bash", '{"command": "a"}') + call(0, "", "Bash", '{"command": "b"}') + call(1, "c", "Noop", "{}")
+    )
+    body = START + calls + ended("TOOL_CALL") + DONE
+    one = lifting(route=Route(mend=()))
+    assert run(one, [body]) == body
+    assert [word.split()[:2] for word in words(one)] == [
+        ["native", "no_id"],
+        ["native", "glued_calls"],
+        ["native", "glued_calls"],
+    ]
+    one = lifting(route=MENDING)
+    got = cohereclient.received(run(one, [body]))
+    assert [(made["name"], made["arguments"]) for made in got.calls] == [
+        ("Bash", '{"command": "a"}'), ("Bash", '{"command": "b"}'), ("Noop", "{}"),
+    ]  # fmt: skip
+    assert ["shared_index" in verdict.repairs for _, verdict in one.verdicts] == [False, True, True]
+
+
 def test_citations_stay() -> None:
     cited = {
         "start": 0,

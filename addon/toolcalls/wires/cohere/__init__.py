@@ -15,7 +15,8 @@ Citations, plans, thinking and events that nobody knows pass as they came.
 
     request        what a request declares, and it in the words of Chat Completions
     streamed       events in the words of Chat Completions, and new ones
-    stream         the codec of a stream, and its mender
+    stream         the codec of a stream
+    mending        its damaged native calls
     client_stream  what the client of a stream has got
     whole          a reply that comes as one body
     answer         a reply of our own making, for an error that quotes a call
@@ -23,8 +24,9 @@ Citations, plans, thinking and events that nobody knows pass as they came.
 
 from toolcalls.wires import Wire
 from toolcalls.wires.cohere import answer
+from toolcalls.wires.cohere.mending import StreamMender
 from toolcalls.wires.cohere.request import request_of
-from toolcalls.wires.cohere.stream import Stream, StreamMender
+from toolcalls.wires.cohere.stream import Stream
 from toolcalls.wires.cohere.whole import Whole, WholeMender
 
 WIRE = Wire(

@@ -7,13 +7,12 @@ numbers.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Defect, Finish, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, Codec, Part, Undivided, all_wires
 from toolcalls.wires.cohere import streamed
 from toolcalls.wires.cohere.client_stream import ClientStream, Kind
-from toolcalls.wires.mending import Mended, Mender, Mending
 
 
 class _Reading:
@@ -29,6 +28,7 @@ class _Reading:
         self.contents = 0
         self.open: int | None = None
         self.thinking: set[int] = set()
+        self._numbers = streamed.CallNumbers()
         self._calls: dict[int, int] = {}  # the hub's index of the latest call at each index that came
         self._said: set[int] = set()  # calls that were given arguments
         self._ended: set[int] = set()
@@ -43,8 +43,11 @@ class _Reading:
             self.open = None
         elif kind == "tool-call-end":
             return self._end(at)
-        chunk = payload if payload == STREAM_END else streamed.to_chat(event)
+        numbered = self._numbers.numbered(event)
+        chunk = payload if payload == STREAM_END else streamed.to_chat(numbered)
         parts = [] if chunk is None else [part for part in self.inner.decode(chunk) if not self._is_known_end(part)]
+        if numbered is not event and (start := next((one for _, one in parts if isinstance(one, CallStart)), None)):
+            parts.insert(0, (0, Damage(start.index, Defect("glued_calls"))))
         for _, one in parts:
             if isinstance(one, CallStart):
                 self._calls[at] = one.index
@@ -60,6 +63,7 @@ class _Reading:
     def _end(self, at: int) -> list[Part]:
         """A call has ended; one that was given no arguments has none."""
         index = self._calls.pop(at, None)
+        self._numbers.end(at)
         if index is None:
             return []
         self._ended.add(index)
@@ -244,43 +248,3 @@ def _is_end_of(part: Part, index: int) -> bool:
 
 def _reason_in(parts: Sequence[Part]) -> str:
     return next((one.reason for _, one in reversed(parts) if isinstance(one, Finish)), "")
-
-
-class StreamMender:
-    """Mends a stream as the mender of Chat Completions does."""
-
-    def __init__(self, mending: Mending) -> None:
-        inner = all_wires()["openai_chat"].mender(mending, streamed=True)
-        assert inner is not None
-        self._inner: Mender = inner
-        self.calls: dict[tuple[int, int], Mended] = inner.calls
-        self._places: dict[int, int] = {}  # the index that the latest call at each one that came has by now
-
-    def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The frames in the place of one; None where it stays as it is."""
-        if not self.calls and b'"tool-call-' not in payload:
-            return None
-        event = rawjson.fields(payload)
-        kind, at = rawjson.word(event, "type"), rawjson.number(event, "index", 0)
-        if kind == "tool-call-end":
-            place = self._places.get(at, at)
-            return None if place == at else [rawjson.written({**event, "index": place})]
-        chunk = payload if payload == STREAM_END else streamed.to_chat(event)
-        known = len(self.calls)
-        made = None if chunk is None else self._inner.mend(chunk)
-        if len(self.calls) > known:  # the API says so of a call without arguments
-            (_, place), call = list(self.calls.items())[-1]
-            call.arguments.may_be_empty()
-            self._places[at] = place
-        if made is None:
-            return None
-        return [one for frame in made for one in self._translated(frame, payload, event)]
-
-    def _translated(self, frame: bytes, payload: bytes, event: Fields) -> list[bytes]:
-        """A chunk as events. What is added to calls at the message's end comes before that."""
-        if frame == STREAM_END:
-            return [STREAM_END]
-        if rawjson.word(event, "type") in {"tool-call-start", "tool-call-delta"}:
-            return streamed.from_chat(frame, event)
-        ending = [] if payload == STREAM_END else [payload]
-        return [*streamed.from_chat(frame, {}), *ending]

@@ -19,6 +19,39 @@ _REASONS = {
 _WORDS = {"stop": "COMPLETE", "length": "MAX_TOKENS", "tool_calls": "TOOL_CALL", "failed": "ERROR"}
 
 
+class CallNumbers:
+    """The number of each call: that of its events, or a free one where another call had that before."""
+
+    def __init__(self) -> None:
+        self._latest: dict[int, int] = {}  # of the latest call at each index that came
+        self._ended: set[int] = set()
+        self._taken: set[int] = set()
+
+    def start(self, at: int) -> int:
+        """A call begins, unless the one at this index has not ended."""
+        known = self._latest.get(at)
+        if known is None or known in self._ended:
+            known = self._latest[at] = max(self._taken) + 1 if at in self._taken else at
+            self._taken.add(known)
+        return known
+
+    def of(self, at: int) -> int:
+        """The number of the latest call at an index."""
+        return self._latest.get(at, at)
+
+    def end(self, at: int) -> None:
+        """The latest call at an index has ended."""
+        self._ended.add(self.of(at))
+
+    def numbered(self, event: Fields) -> Fields:
+        """An event with the number of the call that it begins or is about; any other event as it is."""
+        kind, at = rawjson.word(event, "type"), rawjson.number(event, "index", 0)
+        if kind not in {"tool-call-start", "tool-call-delta"}:
+            return event
+        number = self.start(at) if kind == "tool-call-start" else self.of(at)
+        return event if number == at else {**event, "index": number}
+
+
 def to_chat(event: Fields) -> bytes | None:
     """An event as a chunk; None for one that Chat Completions has no word for."""
     kind = rawjson.word(event, "type")
@@ -42,12 +75,11 @@ def to_chat(event: Fields) -> bytes | None:
     return None
 
 
-def from_chat(chunk: bytes, like: Fields) -> list[bytes]:
+def from_chat(chunk: bytes, like: Fields) -> list[Fields]:
     """The events that replace the event `like`, which has become this chunk: it, and what was added to its calls."""
     (choice,) = map(rawjson.fields, rawjson.items(rawjson.fields(chunk).get("choices")))
     entries = map(rawjson.fields, rawjson.items(rawjson.fields(choice.get("delta")).get("tool_calls")))
-    made = [_with_entry(like if place == 0 else {}, entry) for place, entry in enumerate(entries)]
-    return list(map(rawjson.written, made))
+    return [_with_entry(like if place == 0 else {}, entry) for place, entry in enumerate(entries)]
 
 
 def _with_entry(like: Fields, entry: Fields) -> Fields:
