@@ -5,6 +5,8 @@
 
 import re
 import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -36,3 +38,34 @@ def test_links_lead_to_what_was_copied(tmp_path: Path) -> None:
             found += 1
             assert (page.parent / target).is_file(), f"{page.name}: {target}"
     assert found > 50
+
+
+SCREEN_AND_A_HALF = 100  # lines
+A_WHOLE_SETUP = {"docs/deploy.md"}  # with its files
+
+
+def _named(entries: object) -> Iterator[str]:
+    """The pages below an entry of the navigation."""
+    if isinstance(entries, str):
+        yield entries
+    elif isinstance(entries, list | dict):
+        for entry in entries.values() if isinstance(entries, dict) else entries:
+            yield from _named(entry)
+
+
+def _how_to() -> list[str]:
+    nav = tomllib.loads(site.SETTINGS.read_text(encoding="utf-8"))["project"]["nav"]
+    (found,) = (entry["How to"] for entry in nav if "How to" in entry)
+    return list(_named(found))
+
+
+@pytest.mark.parametrize("page", [page for page in _how_to() if page not in A_WHOLE_SETUP])
+def test_a_how_to_page_is_short(page: str) -> None:
+    assert len((REPO / page).read_text(encoding="utf-8").splitlines()) <= SCREEN_AND_A_HALF
+
+
+@pytest.mark.parametrize("page", sorted(map(str, site.pages())))
+def test_headings_go_two_levels_deep(page: str) -> None:
+    """Below a page's title; deeper ones are a sign of two pages."""
+    prose = re.sub(r"^(```|~~~).*?^\1$", "", (REPO / page).read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert not re.search(r"^####", prose, re.MULTILINE)
