@@ -70,7 +70,8 @@ async def measured(workers: int, streams: int, rate: float) -> Load:
         if not workers:
             return _load(*await streams_at_once(int(upstream.url.rpartition(":")[2]), streams))
         with tempfile.TemporaryDirectory() as folder, team(Path(folder), workers, upstream.url) as made:
-            await streams_at_once(made.port, 4 * workers)  # what is loaded with the first request is loaded
+            for worker in made.workers:  # what is loaded with the first request is loaded
+                await streams_at_once(worker.port, 4)
             processes = [psutil.Process(one.pid) for one in made.workers]
             balancer = psutil.Process(made.haproxy.pid)
             before = [_cpu(one) for one in (*processes, balancer)]

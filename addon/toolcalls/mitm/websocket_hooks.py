@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Mapping
+from contextlib import nullcontext
 from weakref import WeakKeyDictionary, WeakSet
 
 from mitmproxy import http
@@ -93,7 +94,9 @@ class WebSocketHooks:
         self._message(flow, connection, message)
 
     def _message(self, flow: http.HTTPFlow, connection: Connection, message: WebSocketMessage) -> None:
-        connection.handle(message)
+        metrics = self._options.metrics
+        with nullcontext() if metrics is None else metrics.message(message):
+            connection.handle(message)
         if connection.replies_in_progress:
             self._live.begin(flow)
 

@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from mitmproxy import http
+from mitmproxy.websocket import WebSocketMessage
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -77,6 +78,19 @@ class Metrics:
             yield
         finally:
             self._metrics[names.ADDED].labels("request").observe(perf_counter() - begun)
+
+    @contextmanager
+    def message(self, message: WebSocketMessage) -> Iterator[None]:
+        """Time what is done to a message of a WebSocket, and count the bytes of a server's."""
+        came, begun = 0 if message.injected else len(message.content), perf_counter()
+        try:
+            yield
+        finally:
+            stage = "request" if message.from_client else "reply"
+            self._metrics[names.ADDED].labels(stage).observe(perf_counter() - begun)
+            if not message.from_client:
+                self._measures.upstream_bytes(came)
+                self._measures.client_bytes(0 if message.dropped else len(message.content))
 
     def reply(self, flow: http.HTTPFlow, data: Mapping[str, Any]) -> None:
         """Count the report of a live reply."""

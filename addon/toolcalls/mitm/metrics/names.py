@@ -44,12 +44,12 @@ CALLS = Metric("toolcalls_calls", "counter", ("status", "reason", "dialect", "mo
 DAMAGE = Metric(
     "toolcalls_damage", "counter", ("kind", "mended", "model"), "What replies came with that costs an agent its call"
 )
-BYTES = Metric("toolcalls_body_bytes", "counter", ("side",), "Bytes of streamed bodies: from upstream, to the client")
+BYTES = Metric("toolcalls_body_bytes", "counter", ("side",), "Bytes of streamed replies: from upstream, to the client")
 ADDED = Metric(
     "toolcalls_added_seconds",
     "histogram",
     ("stage",),
-    "Time that the addon took: to read a request, and for each piece of a streamed reply",
+    "Time that the addon took: to read a request, and for each piece or message of a streamed reply",
     _ADDED,
 )
 FIRST_BYTE = Metric(
