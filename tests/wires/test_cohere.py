@@ -25,6 +25,7 @@ from toolcalls.requests.history_mending import mended_history
 from toolcalls.requests.rewriting import rewrite
 from toolcalls.requests.turns import formats
 from toolcalls.route import Route
+from toolcalls.values.usage import tokens_of
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 
@@ -213,6 +214,19 @@ def test_calls_that_are_all_numbered_0_are_told_apart_by_their_ends() -> None:
         ("Bash", '{"command": "a"}'), ("Bash", '{"command": "b"}'), ("Noop", "{}"),
     ]  # fmt: skip
     assert ["shared_index" in verdict.repairs for _, verdict in one.verdicts] == [False, True, True]
+
+
+def test_contents_stay_where_only_the_reason_changes() -> None:
+    """Two texts stay two."""
+    calls = [{"id": "a", "type": "function", "function": {"name": "Noop", "arguments": "{}"}}]
+    made = json.loads(run(lifting("whole", MENDING), [whole("a", "b", tool_calls=calls)]))
+    assert made["message"]["content"] == [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    assert made["finish_reason"] == "TOOL_CALL"
+
+
+def test_the_tokens_of_a_message_are_counted() -> None:
+    found = tokens_of([ended().partition(b"data: ")[2]])
+    assert (found.input, found.output) == (1, 2)
 
 
 def test_citations_stay() -> None:

@@ -24,8 +24,9 @@ from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.history_mending import mended_history
 from toolcalls.requests.rewriting import rewrite
-from toolcalls.requests.turns import formats
+from toolcalls.requests.turns import PastCall, formats
 from toolcalls.route import Route
+from toolcalls.values.usage import tokens_of
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 
@@ -387,6 +388,22 @@ def test_tools_and_calls_become_text() -> None:
     assert {"type": "thought", "signature": "c2ln"} in made["input"]
     assert '<invoke name="Bash">' in json.dumps(made["input"]).replace('\\"', '"')
     assert "a.py" in json.dumps(made["input"][-1])
+
+
+def test_a_call_that_was_text_bears_the_signature_for_calls_of_others() -> None:
+    """Gemini 3 refuses calls without one."""
+    format_ = formats()["gemini_interactions"]
+    body = json.dumps(ASKED).encode()
+    read = format_.read(body)
+    turn = read.turns[2].with_blocks([PastCall("c9", "Bash", "{}")])
+    made = json.loads(format_.write(body, replace(read, turns=(*read.turns[:2], turn, *read.turns[3:]))))
+    (step,) = [one for one in made["input"] if one.get("id") == "c9"]
+    assert step["signature"] == "skip_thought_signature_validator"
+
+
+def test_the_tokens_of_an_interaction_are_counted() -> None:
+    found = tokens_of([completed().partition(b"data: ")[2]])
+    assert (found.input, found.output) == (1, 2)
 
 
 def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:

@@ -4,7 +4,6 @@ from typing import Any
 
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import STREAM_END
 
 # Finish reasons in the words of Chat Completions; others pass as they are.
 _REASONS = {
@@ -179,8 +178,3 @@ def _call_event(kind: str, index: Any, entry: Fields) -> Fields:
 def message_end(reason: str) -> Fields:
     """The message ends for a reason of the hub's."""
     return {"type": "message-end", "delta": {"finish_reason": written_reason("", reason)}}
-
-
-def is_end(payload: bytes) -> bool:
-    """Whether a payload ends the stream."""
-    return payload == STREAM_END
