@@ -233,7 +233,7 @@ def test_why_on_the_page_is_what_the_command_says(monkeypatch: pytest.MonkeyPatc
             fenced = manyflows.session()[2]
             blocks = await page.why(fenced)
             shown = "".join(block.html for block in blocks)
-            assert '<tr class="failed"><td>4  it is not quoted</td><td>FAILED: fenced: it stands in' in shown
+            assert '<tr class="failed"><td>4  it is not quoted</td><td>FAILED: fenced: it is in a fenced' in shown
             assert await page.why(fenced) is blocks, "it is worked out once"
             flow_metadata.annotate(fenced, dict(fenced.metadata[flow_metadata.REPORT]))
             assert await page.why(fenced) is not blocks
