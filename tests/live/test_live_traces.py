@@ -1,6 +1,7 @@
 """Spans that a collector gets from a real mitmdump as replies end."""
 
 import json
+import re
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -128,6 +129,7 @@ def test_a_collector_that_is_down_does_no_harm(tmp_path: Path, kind: Callable[..
         dump.wait_for("does not take spans; the traffic goes on")
         post(dump.url, asked(), SESSION)
     assert dump.output.count("does not take spans") == 1
+    assert re.search(r"the collector did not get (\d+) of \1 spans", dump.output)
     assert "opentelemetry" not in dump.output
 
 

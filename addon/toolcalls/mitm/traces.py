@@ -2,7 +2,8 @@
 
 A reply's end hands over its flow, and nothing more is done in mitmproxy's loop. A thread makes the spans; the SDK's own
 sends them in batches (`BatchSpanProcessor`). What comes faster than the first can work is left out. A collector that
-does not answer is logged once, and again when it does; the spans of that time are lost.
+does not answer is logged once, and again when it does; the spans of that time are lost. How many were, the log says at
+the end.
 """
 
 import logging
@@ -45,6 +46,7 @@ class Traces:
         self._prices = prices
         self._flows: Queue[http.HTTPFlow | None] = Queue(_WAITING)
         self._left_out = 0
+        self._given = 0  # spans that the SDK was handed
         # The SDK logs each of its tries, at length.
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
         self._exporter = _Noting(otlp(endpoint, _ANSWER), f"{parts.hostname}{f':{parts.port}' if parts.port else ''}")
@@ -70,6 +72,8 @@ class Traces:
         finishing.join(_CLOSE)
         if self._left_out:
             logger.warning(f"toolcalls: {self._left_out} exchanges have no spans")
+        if lost := self._given - self._exporter.taken:
+            logger.warning(f"toolcalls: the collector did not get {lost} of {self._given} spans")
 
     def _finish(self) -> None:
         self._flows.put(None)
@@ -94,15 +98,17 @@ class Traces:
         return [span for record in records_of(flow, report) for span in self._spans.add(record, prices)]
 
     def _send(self, spans: Sequence[ReadableSpan]) -> None:
+        self._given += len(spans)
         for span in spans:
             self._sending.on_end(span)
 
 
 class _Noting(SpanExporter):
-    """Hands batches on, and logs once that a collector does not take them."""
+    """Hands batches on, and logs once that a collector does not take them. `taken`: how many spans it took."""
 
     def __init__(self, inner: SpanExporter, name: str) -> None:
         self.failed = False
+        self.taken = 0
         self._inner = inner
         self._name = name
         self._is_shut = False
@@ -111,6 +117,7 @@ class _Noting(SpanExporter):
         """Send a batch."""
         result = self._inner.export(spans)
         failed = result is not SpanExportResult.SUCCESS
+        self.taken += 0 if failed else len(spans)
         if failed and not self.failed:
             logger.warning(f"toolcalls: the collector at {self._name} does not take spans; the traffic goes on")
         elif self.failed and not failed:
