@@ -6,9 +6,9 @@ text back. What it must remember of a reply is in the reply's codec.
 
 Read the protocol `Codec` below first, then `openai_chat/`. `frames` cuts bodies, `envelope` recognizes frames that
 differ only in their text, `eventstream` reads and writes AWS's binary messages, `bedrock_runtime` is what Bedrock's
-APIs share, `vertex` reads Vertex AI's paths, `replacement` finds what became of each native call of a whole reply,
-`answers` says what a reply of our own making holds. Where an API holds replies of another one, its wire asks
-`all_wires` for that one by name.
+APIs share, `translation` is for APIs that say the same as another one, `vertex` reads Vertex AI's paths, `replacement`
+finds what became of each native call of a whole reply, `answers` says what a reply of our own making holds. Where an
+API holds replies of another one, its wire asks `all_wires` for that one by name.
 
 In the folder of a wire the same job has the same name:
 
@@ -319,6 +319,7 @@ SHARED = frozenset(
         "mending",
         "ollama_answer",
         "replacement",
+        "translation",
         "vertex",
     }
 )

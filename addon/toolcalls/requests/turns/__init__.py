@@ -17,6 +17,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 
 Role = Literal["system", "user", "assistant", "tool"]
+_ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}  # in messages with blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,37 @@ class Format(Protocol):
         are written in the wire's form; those that the body declares stay as they are there. Texts to stop at are left
         out unless `stop` has them. One call a reply is asked for where the API has a word for it.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class BodySystem:
+    """The raw form of the turn that is a member of the body, and no message: the system prompt."""
+
+    raw: Any
+
+
+def body_system(turns: Sequence[Turn]) -> tuple[Turn | None, Sequence[Turn]]:
+    """The turn for the body's own system prompt, None where there is none, and the turns that are messages."""
+    if turns and (isinstance(turns[0].raw, BodySystem) or (turns[0].role == "system" and turns[0].raw is None)):
+        return turns[0], turns[1:]
+    return None, turns
+
+
+def system_and_messages(fields: Fields, blocks_of: Callable[[Any], Iterator[Block]]) -> Iterator[Turn]:
+    """The turns of a body with `system` and `messages`.
+
+    blocks_of   the blocks of a content, or of the system prompt
+    """
+    system = fields.get("system")
+    if system is not None and (blocks := tuple(blocks_of(system))):
+        yield Turn("system", blocks, BodySystem(system))
+    for raw in rawjson.items(fields.get("messages")):
+        message = rawjson.fields(raw)
+        role = _ROLES.get(rawjson.word(message, "role"))
+        if role is None:
+            yield Turn("user", (Other(raw),), raw)
+        else:
+            yield Turn(role, tuple(blocks_of(message.get("content"))), raw)
 
 
 def with_answers(

@@ -11,7 +11,6 @@ computer) cannot be described in a prompt; a shell, an editor and a memory can, 
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -20,31 +19,25 @@ from toolcalls.request import Request, Tool
 from toolcalls.requests.stop_texts import keep_stops, stops_in
 from toolcalls.requests.turns import (
     Block,
+    BodySystem,
     Conversation,
     OpaqueTool,
     Other,
     PastCall,
     Result,
-    Role,
     Text,
     Turn,
+    body_system,
+    system_and_messages,
     with_answers,
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.anthropic import WIRE
 
-_ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
 _CHOICES = {"required": "any", "auto": "auto", "none": "none"}
 _STOP = ("stop_sequences",)
 _ONE_CALL = "disable_parallel_tool_use"  # of the choice
-
-
-@dataclass(frozen=True, slots=True)
-class _System:
-    """The raw form of the turn that is the body's own `system`."""
-
-    raw: msgspec.Raw
 
 
 class _AnthropicRequests:
@@ -55,7 +48,7 @@ class _AnthropicRequests:
         try:
             asked = WIRE.request(body)
             fields = rawjson.fields(body)
-            turns = tuple(_turns(fields))
+            turns = tuple(system_and_messages(fields, _blocks))
             opaque_tools = tuple(dict.fromkeys(_opaque_tools(fields, asked)))
             choice = rawjson.fields(fields.get("tool_choice"))
             parallel = rawjson.value(choice.get(_ONE_CALL)) is not True
@@ -67,11 +60,9 @@ class _AnthropicRequests:
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """The body with these turns and tools."""
         fields: Fields = dict(rawjson.fields(body))
-        said = list(conversation.turns)
-        if said and (isinstance(said[0].raw, _System) or (said[0].role == "system" and said[0].raw is None)):
-            first = said.pop(0)
-            if first.changed or first.raw is None:
-                fields["system"] = _content(first.blocks, first.raw.raw if isinstance(first.raw, _System) else None)
+        first, said = body_system(conversation.turns)
+        if first is not None and (first.changed or first.raw is None):
+            fields["system"] = _content(first.blocks, first.raw.raw if isinstance(first.raw, BodySystem) else None)
         fields["messages"] = list(with_answers(said, _message, _written, _listed))
         keep_stops(fields, conversation.stop, _STOP)
         _offer(fields, WIRE.request(body), conversation)
@@ -79,19 +70,6 @@ class _AnthropicRequests:
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
-
-
-def _turns(fields: Fields) -> Iterator[Turn]:
-    system = fields.get("system")
-    if system is not None and (blocks := tuple(_blocks(system))):
-        yield Turn("system", blocks, _System(system))
-    for raw in rawjson.items(fields.get("messages")):
-        message = rawjson.fields(raw)
-        role = _ROLES.get(rawjson.word(message, "role"))
-        if role is None:
-            yield Turn("user", (Other(raw),), raw)
-        else:
-            yield Turn(role, tuple(_blocks(message.get("content"))), raw)
 
 
 def _is_string(raw: object) -> bool:

@@ -10,10 +10,7 @@ images, documents and blocks that nobody knows stay where they stand, as they ca
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
-
-import msgspec
 
 from toolcalls.request import Request, Tool
 from toolcalls.requests.stop_texts import keep_stops, stops_in
@@ -24,24 +21,17 @@ from toolcalls.requests.turns import (
     Other,
     PastCall,
     Result,
-    Role,
     Text,
     Turn,
+    body_system,
+    system_and_messages,
     with_answers,
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.bedrock_converse import WIRE
 
-_ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant"}
 _STOP = ("inferenceConfig", "stopSequences")
-
-
-@dataclass(frozen=True, slots=True)
-class _System:
-    """The raw form of the turn that is the body's own `system`."""
-
-    raw: msgspec.Raw
 
 
 class _ConverseRequests:
@@ -52,7 +42,7 @@ class _ConverseRequests:
         try:
             asked = WIRE.request(body)
             fields = rawjson.fields(body)
-            turns = tuple(_turns(fields))
+            turns = tuple(system_and_messages(fields, _blocks))
             opaque_tools = tuple(dict.fromkeys(_opaque_tools(_declared_in(fields))))
             stop = stops_in(fields, _STOP)
         except (ValueError, RecursionError) as error:
@@ -62,11 +52,9 @@ class _ConverseRequests:
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """The body with these turns and tools."""
         fields: Fields = dict(rawjson.fields(body))
-        said = list(conversation.turns)
-        if said and (isinstance(said[0].raw, _System) or (said[0].role == "system" and said[0].raw is None)):
-            first = said.pop(0)
-            if first.changed or first.raw is None:
-                fields["system"] = [_written(block) for block in first.blocks]
+        first, said = body_system(conversation.turns)
+        if first is not None and (first.changed or first.raw is None):
+            fields["system"] = [_written(block) for block in first.blocks]
         fields["messages"] = list(with_answers(said, _message, _written, rawjson.items))
         keep_stops(fields, conversation.stop, _STOP)
         _offer(fields, WIRE.request(body), conversation)
@@ -74,19 +62,6 @@ class _ConverseRequests:
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
-
-
-def _turns(fields: Fields) -> Iterator[Turn]:
-    system = fields.get("system")
-    if system is not None and (blocks := tuple(_blocks(system))):
-        yield Turn("system", blocks, _System(system))
-    for raw in rawjson.items(fields.get("messages")):
-        message = rawjson.fields(raw)
-        role = _ROLES.get(rawjson.word(message, "role"))
-        if role is None:
-            yield Turn("user", (Other(raw),), raw)
-        else:
-            yield Turn(role, tuple(_blocks(message.get("content"))), raw)
 
 
 def _blocks(content: Any) -> Iterator[Block]:

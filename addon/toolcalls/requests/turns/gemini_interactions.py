@@ -17,7 +17,19 @@ import msgspec
 
 from toolcalls.request import Request, Tool
 from toolcalls.requests.stop_texts import keep_stops, stops_in
-from toolcalls.requests.turns import Block, Conversation, OpaqueTool, Other, PastCall, Result, Role, Text, Turn
+from toolcalls.requests.turns import (
+    Block,
+    BodySystem,
+    Conversation,
+    OpaqueTool,
+    Other,
+    PastCall,
+    Result,
+    Role,
+    Text,
+    Turn,
+    body_system,
+)
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.gemini_interactions import WIRE
@@ -28,13 +40,6 @@ _STOP = ("generation_config", "stop_sequences")
 _CHOICE = ("generation_config", "tool_choice")
 _RUN_BY_CLIENTS = frozenset({"computer_use"})
 _MODEL_STEPS = frozenset({"model_output", "thought", "function_call"})
-
-
-@dataclass(frozen=True, slots=True)
-class _System:
-    """The raw form of the turn that is the body's own `system_instruction`."""
-
-    raw: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +67,10 @@ class _InteractionRequests:
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """The body with these turns and tools."""
         fields: Fields = dict(rawjson.fields(body))
-        said = list(conversation.turns)
-        if said and (isinstance(said[0].raw, _System) or (said[0].role == "system" and said[0].raw is None)):
-            first = said.pop(0)
-            if first.changed or first.raw is None:
-                texts = (block.text for block in first.blocks if isinstance(block, Text))
-                fields["system_instruction"] = rawjson.string("".join(texts))
+        first, said = body_system(conversation.turns)
+        if first is not None and (first.changed or first.raw is None):
+            texts = (block.text for block in first.blocks if isinstance(block, Text))
+            fields["system_instruction"] = rawjson.string("".join(texts))
         steps = [step for turn in said for step in _steps(turn)]
         if rawjson.written({"input": steps}) != rawjson.written({"input": _rows(fields.get("input"))}):
             fields["input"] = steps
@@ -82,7 +85,7 @@ class _InteractionRequests:
 def _turns(fields: Fields) -> Iterator[Turn]:
     system = rawjson.word(fields, "system_instruction")
     if system:
-        yield Turn("system", (Text(system),), _System(fields["system_instruction"]))
+        yield Turn("system", (Text(system),), BodySystem(fields["system_instruction"]))
     yield from _input_turns(fields)
 
 

@@ -32,8 +32,8 @@ class _Converse(BedrockRuntime):
 
 
 WIRE = _Converse(
-    "bedrock_converse", "/converse", request_of, codec.Stream, codec.Whole,
+    "bedrock_converse", "/converse", request_of, codec.Stream, codec.TRANSLATION.whole,
     answer=codec.answer, answering=codec.Answering,
-    mends_stream=codec.StreamMender, mends_whole=codec.WholeMender, sequential_lanes=True, says_calls=True,
+    mends_stream=codec.StreamMender, mends_whole=codec.TRANSLATION.mends_whole, sequential_lanes=True, says_calls=True,
     call_id_prefix="tooluse_", form_in_path=True,
 )  # fmt: skip

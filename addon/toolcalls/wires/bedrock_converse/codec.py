@@ -5,16 +5,14 @@ from dataclasses import dataclass
 
 from toolcalls.events import Text
 from toolcalls.values import rawjson
-from toolcalls.wires import Codec, Part, Undivided, WholeCodec, Wire, all_wires, answers
+from toolcalls.wires import Codec, Part, Undivided, answers
 from toolcalls.wires.answers import Answer
 from toolcalls.wires.bedrock_converse import streamed, whole
 from toolcalls.wires.bedrock_converse.streamed import Openings
-from toolcalls.wires.mending import Mended, Mender, Mending
+from toolcalls.wires.mending import Mended, Mending
+from toolcalls.wires.translation import Translation, translated
 
-
-def _messages() -> Wire:
-    """The wire whose codec is asked. It is found by name, since no wire imports another one."""
-    return all_wires()["anthropic"]
+TRANSLATION = Translation("anthropic", whole.is_reply, whole.to_messages, whole.from_messages, b'"toolUse"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Stream(Undivided):
 
     def __init__(self) -> None:
         self.can_omit = False
-        self._inner: Codec = _messages().stream()
+        self._inner: Codec = TRANSLATION.other.stream()
         self._openings = Openings()
         self._opened: dict[int, _Opening] = {}  # by the identity of their payloads
 
@@ -74,43 +72,18 @@ class Stream(Undivided):
             parts = own
         asked = rawjson.written(streamed.to_messages(payload))
         made += self._inner.encode(asked, parts, can_omit=can_omit)
-        return _translated(made, asked, payload)
+        return translated(made, asked, payload, streamed.from_messages)
 
 
 def _is_opener(part: Part) -> bool:
     return isinstance(part[1], Text) and not part[1].text
 
 
-def _translated(made: Sequence[bytes], asked: bytes, payload: bytes) -> list[bytes]:
-    """Events of Messages as frames. The one that was `asked` for is the frame that came, as it came."""
-    frames = (payload if one == asked else streamed.from_messages(one) for one in made)
-    return [frame for frame in frames if frame is not None]
-
-
-class Whole(WholeCodec):
-    """The codec of a whole reply."""
-
-    def __init__(self) -> None:
-        self._inner: Codec = _messages().whole()
-
-    def decode(self, payload: bytes) -> list[Part]:
-        """The events of the reply, by lane."""
-        return self._inner.decode(whole.to_messages(payload)) if whole.is_reply(payload) else []
-
-    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
-        """The reply with its blocks as `parts` say."""
-        if not whole.is_reply(payload):
-            return [payload]
-        asked = whole.to_messages(payload)
-        (made,) = self._inner.encode(asked, parts, can_omit=can_omit)
-        return [payload if made == asked else whole.from_messages(made, payload)]
-
-
 class StreamMender:
     """Mends a stream as Messages' mender does."""
 
     def __init__(self, mending: Mending) -> None:
-        self._inner = _mender(mending, streamed=True)
+        self._inner = TRANSLATION.mender(mending, streamed=True)
         self.calls: dict[tuple[int, int], Mended] = self._inner.calls
         self._openings = Openings()
 
@@ -122,28 +95,7 @@ class StreamMender:
             self._inner.mend(start)  # nothing of it is sent
         asked = rawjson.written(event)
         made = self._inner.mend(asked)
-        return None if made is None else _translated(made, asked, payload)
-
-
-class WholeMender:
-    """Mends a whole reply as Messages' mender does."""
-
-    def __init__(self, mending: Mending) -> None:
-        self._inner = _mender(mending, streamed=False)
-        self.calls: dict[tuple[int, int], Mended] = self._inner.calls
-
-    def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The reply as it should have come; None where it stays as it is."""
-        if b'"toolUse"' not in payload or not whole.is_reply(payload):
-            return None
-        made = self._inner.mend(whole.to_messages(payload))
-        return None if made is None else [whole.from_messages(one, payload) for one in made]
-
-
-def _mender(mending: Mending, *, streamed: bool) -> Mender:
-    made = _messages().mender(mending, streamed=streamed)
-    assert made is not None
-    return made
+        return None if made is None else translated(made, asked, payload, streamed.from_messages)
 
 
 # --- a reply of our own making ----------------------------------------------------------------------------------------
@@ -158,7 +110,7 @@ def _metadata(answer: Answer) -> rawjson.Fields:
 
 def answer(answer: Answer) -> bytes:
     """A whole reply."""
-    make = _messages().answer
+    make = TRANSLATION.other.answer
     assert make is not None
     like = {"output": {"message": {"role": "assistant", "content": []}}, "stopReason": "tool_use", **_metadata(answer)}
     return whole.from_messages(make(answer), rawjson.written(like))
@@ -169,7 +121,7 @@ class Answering(answers.Answering):
 
     def __init__(self) -> None:
         super().__init__()
-        make = _messages().answering
+        make = TRANSLATION.other.answering
         assert make is not None
         self._inner = make()
         self._openings = Openings()
@@ -188,4 +140,4 @@ class Answering(answers.Answering):
         made = self._inner.rest(answer)
         if made is None:
             return None
-        return [*_translated(made, b"", b""), rawjson.written({"metadata": _metadata(answer)})]
+        return [*translated(made, b"", b"", streamed.from_messages), rawjson.written({"metadata": _metadata(answer)})]

@@ -27,11 +27,11 @@ from toolcalls.wires.cohere import answer
 from toolcalls.wires.cohere.mending import StreamMender
 from toolcalls.wires.cohere.request import request_of
 from toolcalls.wires.cohere.stream import Stream
-from toolcalls.wires.cohere.whole import Whole, WholeMender
+from toolcalls.wires.cohere.whole import TRANSLATION
 
 WIRE = Wire(
-    "cohere", "/v2/chat", request_of, Stream, Whole,
+    "cohere", "/v2/chat", request_of, Stream, TRANSLATION.whole,
     answer=answer.whole, answering=answer.Answering,
-    mends_stream=StreamMender, mends_whole=WholeMender,
+    mends_stream=StreamMender, mends_whole=TRANSLATION.mends_whole,
     event_name="type", shows_open_calls=True, says_calls=True,
 )  # fmt: skip

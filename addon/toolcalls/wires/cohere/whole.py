@@ -1,52 +1,12 @@
 """A reply that comes as one JSON body: in the words of Chat Completions, and back."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Codec, Part, WholeCodec, all_wires
 from toolcalls.wires.cohere.streamed import reason_of, written_reason
-from toolcalls.wires.mending import Mended, Mending
-
-
-class Whole(WholeCodec):
-    """The codec of a whole reply."""
-
-    def __init__(self) -> None:
-        self._inner: Codec = all_wires()["openai_chat"].whole()
-
-    def decode(self, payload: bytes) -> list[Part]:
-        """The events of the reply."""
-        if not _is_reply(payload):
-            return []
-        parts = self._inner.decode(_to_chat(payload))
-        self.reply_id = self._inner.reply_id
-        return parts
-
-    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
-        """The reply with its contents and calls as `parts` say."""
-        if not _is_reply(payload):
-            return [payload]
-        (made,) = self._inner.encode(_to_chat(payload), parts, can_omit=can_omit)
-        return [_from_chat(made, payload)]
-
-
-class WholeMender:
-    """Mends a whole reply as the mender of Chat Completions does."""
-
-    def __init__(self, mending: Mending) -> None:
-        inner = all_wires()["openai_chat"].mender(mending, streamed=False)
-        assert inner is not None
-        self._inner = inner
-        self.calls: dict[tuple[int, int], Mended] = inner.calls
-
-    def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The reply as it should have come; None where it stays as it is."""
-        if b'"tool_calls"' not in payload or not _is_reply(payload):
-            return None
-        made = self._inner.mend(_to_chat(payload))
-        return None if made is None else [_from_chat(one, payload) for one in made]
+from toolcalls.wires.translation import Translation
 
 
 def _is_reply(payload: bytes) -> bool:
@@ -125,3 +85,6 @@ def _contents(message: Fields, text: str, moved: str) -> Any:
     if not shown:
         made += [*thought, *([{"type": "text", "text": rawjson.string(text)}] if text else [])]
     return made
+
+
+TRANSLATION = Translation("openai_chat", _is_reply, _to_chat, _from_chat, b'"tool_calls"')

@@ -36,8 +36,8 @@ class _Interactions(Wire):
 
 
 WIRE = _Interactions(
-    "gemini_interactions", "/interactions", request_of, codec.Stream, codec.Whole,
+    "gemini_interactions", "/interactions", request_of, codec.Stream, codec.TRANSLATION.whole,
     answer=codec.answer, answering=codec.Answering,
-    mends_stream=codec.StreamMender, mends_whole=codec.WholeMender,
+    mends_stream=codec.StreamMender, mends_whole=codec.TRANSLATION.mends_whole,
     event_name="event_type", sequential_lanes=True, says_calls=True,
 )  # fmt: skip

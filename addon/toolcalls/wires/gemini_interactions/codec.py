@@ -1,21 +1,21 @@
 """Codec, mender and answer: those of the Messages API, with what goes in and comes out translated."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from toolcalls.events import OtherContent
 from toolcalls.values import rawjson
-from toolcalls.wires import Codec, Part, Undivided, WholeCodec, Wire, all_wires, answers
+from toolcalls.wires import Codec, Part, Undivided, answers
 from toolcalls.wires.answers import Answer
 from toolcalls.wires.gemini_interactions import streamed, whole
-from toolcalls.wires.mending import Mended, Mender, Mending
+from toolcalls.wires.mending import Mended, Mending
+from toolcalls.wires.translation import Translation, translated
 
 # Indices of steps of our own, behind those of any reply.
 _OWN_STEPS = 1 << 40
 
 
-def _messages() -> Wire:
-    """The wire whose codec is asked. It is found by name, since no wire imports another one."""
-    return all_wires()["anthropic"]
+TRANSLATION = Translation("anthropic", whole.is_reply, whole.to_messages, whole.from_messages, b'"function_call"')
 
 
 class Stream(Undivided):
@@ -23,7 +23,7 @@ class Stream(Undivided):
 
     def __init__(self) -> None:
         self.can_omit = False
-        self._inner: Codec = _messages().stream()
+        self._inner: Codec = TRANSLATION.other.stream()
         self._lane = 0
         self._own_steps = 0
 
@@ -53,7 +53,7 @@ class Stream(Undivided):
         made = self._inner.encode(asked, parts, can_omit=can_omit)
         if not made and streamed.is_other_output(payload):
             made = self._step_of(asked)
-        return _translated(made, asked, payload, self.reply_id)
+        return translated(made, asked, payload, partial(streamed.from_messages, reply_id=self.reply_id))
 
     def _step_of(self, asked: bytes) -> list[bytes]:
         """A piece of output in a step of its own."""
@@ -70,40 +70,11 @@ class Stream(Undivided):
 _OUTPUT = {streamed.AS_CAME: {"type": "model_output"}}
 
 
-def _translated(made: Sequence[bytes], asked: bytes, payload: bytes, reply_id: str) -> list[bytes]:
-    """Events of Messages as frames. The one that was `asked` for is the frame that came, as it came."""
-    frames = (payload if one == asked else streamed.from_messages(one, reply_id) for one in made)
-    return [frame for frame in frames if frame is not None]
-
-
-class Whole(WholeCodec):
-    """The codec of a whole reply."""
-
-    def __init__(self) -> None:
-        self._inner: Codec = _messages().whole()
-
-    def decode(self, payload: bytes) -> list[Part]:
-        """The events of the reply, by lane."""
-        if not whole.is_reply(payload):
-            return []
-        parts = self._inner.decode(whole.to_messages(payload))
-        self.reply_id = self._inner.reply_id
-        return parts
-
-    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
-        """The reply with its steps as `parts` say."""
-        if not whole.is_reply(payload):
-            return [payload]
-        asked = whole.to_messages(payload)
-        (made,) = self._inner.encode(asked, parts, can_omit=can_omit)
-        return [payload if made == asked else whole.from_messages(made, payload)]
-
-
 class StreamMender:
     """Mends a stream as Messages' mender does."""
 
     def __init__(self, mending: Mending) -> None:
-        self._inner = _mender(mending, streamed=True)
+        self._inner = TRANSLATION.mender(mending, streamed=True)
         self.calls: dict[tuple[int, int], Mended] = self._inner.calls
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
@@ -112,28 +83,7 @@ class StreamMender:
             return None
         asked = rawjson.written(streamed.to_messages(payload))
         made = self._inner.mend(asked)
-        return None if made is None else _translated(made, asked, payload, "")
-
-
-class WholeMender:
-    """Mends a whole reply as Messages' mender does."""
-
-    def __init__(self, mending: Mending) -> None:
-        self._inner = _mender(mending, streamed=False)
-        self.calls: dict[tuple[int, int], Mended] = self._inner.calls
-
-    def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The reply as it should have come; None where it stays as it is."""
-        if b'"function_call"' not in payload or not whole.is_reply(payload):
-            return None
-        made = self._inner.mend(whole.to_messages(payload))
-        return None if made is None else [whole.from_messages(one, payload) for one in made]
-
-
-def _mender(mending: Mending, *, streamed: bool) -> Mender:
-    made = _messages().mender(mending, streamed=streamed)
-    assert made is not None
-    return made
+        return None if made is None else translated(made, asked, payload, partial(streamed.from_messages, reply_id=""))
 
 
 # --- a reply of our own making ----------------------------------------------------------------------------------------
@@ -156,7 +106,7 @@ def _interaction(answer: Answer) -> rawjson.Fields:
 
 def answer(answer: Answer) -> bytes:
     """A whole reply."""
-    make = _messages().answer
+    make = TRANSLATION.other.answer
     assert make is not None
     return whole.from_messages(make(answer), rawjson.written(_interaction(answer)))
 
@@ -166,7 +116,7 @@ class Answering(answers.Answering):
 
     def __init__(self) -> None:
         super().__init__()
-        make = _messages().answering
+        make = TRANSLATION.other.answering
         assert make is not None
         self._inner = make()
         self._begun = False
@@ -188,4 +138,9 @@ class Answering(answers.Answering):
         ended = {"interaction": interaction, "event_type": "interaction.completed"}
         between = [one for one in made if rawjson.word(rawjson.fields(one), "type").startswith("content_block")]
         first = [] if self._begun else [rawjson.written(begun)]
-        return [*first, *_translated(between, b"", b"", ""), rawjson.written(ended), streamed.STREAM_END]
+        return [
+            *first,
+            *translated(between, b"", b"", partial(streamed.from_messages, reply_id="")),
+            rawjson.written(ended),
+            streamed.STREAM_END,
+        ]

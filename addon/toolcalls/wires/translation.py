@@ -1,0 +1,92 @@
+"""Replies of an API that says the same as another one in other words: translated for the other's codec, and back.
+
+The other wire is found by its name, since no wire imports another one. What happens to a stream is too different to be
+shared; `translated` says what comes of the other codec's frames.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from toolcalls.wires import Codec, Part, WholeCodec, Wire, all_wires
+from toolcalls.wires.mending import Mended, Mender, Mending
+
+
+@dataclass(frozen=True)
+class Translation:
+    """How the whole replies of an API are translated.
+
+    wire         the name of the other wire
+    is_reply     whether a body is a reply with a message, and no error
+    to_other     a reply in the other's words
+    from_other   that, after something became of it, in the words of the reply that came
+    calls        what stands in each body that holds native calls
+    """
+
+    wire: str
+    is_reply: Callable[[bytes], bool]
+    to_other: Callable[[bytes], bytes]
+    from_other: Callable[[bytes, bytes], bytes]
+    calls: bytes
+
+    @property
+    def other(self) -> Wire:
+        """The wire whose codec is asked."""
+        return all_wires()[self.wire]
+
+    def whole(self) -> Codec:
+        """The codec of a whole reply."""
+        return _Whole(self)
+
+    def mends_whole(self, mending: Mending) -> Mender:
+        """What mends a whole reply as the other's mender does."""
+        return _WholeMender(self, mending)
+
+    def mender(self, mending: Mending, *, streamed: bool) -> Mender:
+        """The other's mender."""
+        made = self.other.mender(mending, streamed=streamed)
+        assert made is not None
+        return made
+
+
+def translated(
+    made: Sequence[bytes], asked: bytes, payload: bytes, back: Callable[[bytes], bytes | None]
+) -> list[bytes]:
+    """The other codec's frames in the API's words. The one that was `asked` for is the frame that came, as it came."""
+    frames = (payload if one == asked else back(one) for one in made)
+    return [frame for frame in frames if frame is not None]
+
+
+class _Whole(WholeCodec):
+    def __init__(self, translation: Translation) -> None:
+        self._translation = translation
+        self._inner: Codec = translation.other.whole()
+
+    def decode(self, payload: bytes) -> list[Part]:
+        """The events of the reply, by lane."""
+        if not self._translation.is_reply(payload):
+            return []
+        parts = self._inner.decode(self._translation.to_other(payload))
+        self.reply_id = self._inner.reply_id
+        return parts
+
+    def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
+        """The reply with its texts and calls as `parts` say."""
+        if not self._translation.is_reply(payload):
+            return [payload]
+        asked = self._translation.to_other(payload)
+        (made,) = self._inner.encode(asked, parts, can_omit=can_omit)
+        return [payload if made == asked else self._translation.from_other(made, payload)]
+
+
+class _WholeMender:
+    def __init__(self, translation: Translation, mending: Mending) -> None:
+        self._translation = translation
+        self._inner = translation.mender(mending, streamed=False)
+        self.calls: dict[tuple[int, int], Mended] = self._inner.calls
+
+    def mend(self, payload: bytes) -> Sequence[bytes] | None:
+        """The reply as it should have come; None where it stays as it is."""
+        if self._translation.calls not in payload or not self._translation.is_reply(payload):
+            return None
+        made = self._inner.mend(self._translation.to_other(payload))
+        return None if made is None else [self._translation.from_other(one, payload) for one in made]
