@@ -671,6 +671,12 @@ def test_no_body_raises_but_value_errors(wire: str, messages: list[Any], rest: B
         assert rest or messages, "a plain request was refused"
 
 
+@pytest.mark.parametrize("wire", ["openai_chat", "cohere"])
+def test_a_choice_without_tools_is_left(wire: str) -> None:
+    body = b'{"model":"m","messages":[{"role":"user","content":"Look."}],"tools":null,"tool_choice":"NONE"}'
+    assert json.loads(formats()[wire].write(body, formats()[wire].read(body))) == json.loads(body)
+
+
 @on_every_wire
 @pytest.mark.parametrize("body", [b"", b"{}", b"[]", b"\xff", b'{"a":' * 50_000, b'{"messages":[' + b"[" * 100_000])
 def test_what_is_no_request_is_a_value_error(wire: str, body: bytes) -> None:

@@ -234,7 +234,7 @@ class Team:
         )
 
     def states(self) -> dict[str, str]:
-        """What HAProxy says of each worker: `UP`, `DOWN`, `DRAIN`."""
+        """What HAProxy says of each worker: `UP`, `DOWN`, `DRAIN`, without a count of checks as in `UP 1/3`."""
         made = subprocess.run(
             [sys.executable, "-c", _STATES, str(RELOAD.parent), str(self.admin)], capture_output=True, check=True
         )
@@ -248,7 +248,7 @@ sys.path.insert(0, sys.argv[1])
 from reload import HAProxy
 lines = HAProxy(sys.argv[2], "workers").say("show stat").removeprefix("# ").splitlines()
 rows = [row for row in csv.DictReader(lines) if row["pxname"] == "workers"]
-print(json.dumps({row["svname"]: row["status"] for row in rows}))
+print(json.dumps({row["svname"]: row["status"].split()[0] for row in rows}))
 """
 
 

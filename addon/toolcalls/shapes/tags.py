@@ -93,7 +93,13 @@ def _before(parts: Parts, number: int) -> str:
     """What may stand in front of the part with this number: white space in a closing tag, else blanks."""
     if not number:
         return ""
-    return _SPACES if _CLOSES.intersection(parts[:2]) else _BLANKS
+    return _SPACES if _is_closing(parts) else _BLANKS
+
+
+def _is_closing(parts: Parts) -> bool:
+    """Whether the tag is a closing one. A first part that may be missing is none of it."""
+    begin = int("" in _spellings(parts[0]))
+    return not _CLOSES.isdisjoint(parts[begin : begin + 2])
 
 
 def _whole(parts: Parts) -> str:
@@ -121,7 +127,7 @@ def _length(parts: Parts) -> int:
 
 def _second(parts: Parts) -> frozenset[str]:
     """The characters that may stand behind a first part of one character."""
-    found = set(SPACE if _CLOSES.intersection(parts[:2]) else " \t")
+    found = set(SPACE if _is_closing(parts) else " \t")
     for part in parts[1:]:
         found.update(part.first if isinstance(part, PatternPart) else (spelling[:1] for spelling in _spellings(part)))
         if "" not in _spellings(part):

@@ -73,7 +73,7 @@ class _ChatRequests:
         keep_stops(fields, conversation.stop, _STOP)
         names = {tool.name for tool in conversation.tools}
         if not conversation.tools and not conversation.opaque_tools:
-            for key in _TOOL_KEYS:
+            for key in _TOOL_KEYS if declared or any(_opaque_tools(asked)) else ():
                 fields.pop(key, None)
             return rawjson.written(fields)
         new = [_declared(tool) for tool in conversation.tools if tool.name not in declared]
