@@ -91,7 +91,7 @@ def test_a_store_gets_the_files_of_all_workers(tmp_path: Path, monkeypatch: pyte
 def test_a_store_that_is_not_there_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What stays is moved by the next one, but for a file that another process writes."""
+    """What stays is moved by the next one, but for a file that another process writes, or has just made."""
     two_workers(tmp_path)
     here = sorted(path.name for path in (tmp_path / "one").iterdir())
     (tmp_path / "target").write_text("a file, where a folder is wanted")
@@ -106,12 +106,14 @@ def test_a_store_that_is_not_there_loses_nothing(
     assert "CANARY" not in caplog.text
 
     written = tmp_path / "one" / "toolcalls-20261123T075452Z-c509d7cd.flow"
-    written.touch()
+    written.write_bytes(b"0:")
+    made = written.with_name("toolcalls-20261123T075452Z-c509d7ce.flow")
+    made.touch()
     descriptor = os.open(written, os.O_WRONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     RecordingStore(tmp_path / "one", f"file://{tmp_path}/there").close()
     assert sorted(path.name for path in (tmp_path / "there").iterdir()) == here
-    assert [path.name for path in (tmp_path / "one").iterdir()] == [written.name]
+    assert sorted((tmp_path / "one").iterdir()) == [written, made]
     os.close(descriptor)
 
 

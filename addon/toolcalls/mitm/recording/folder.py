@@ -151,7 +151,7 @@ class RecordingFolder:
         with suppress(OSError):  # the folder is gone; who writes says so
             for path in sorted(self._folder.iterdir()):
                 if NAME.fullmatch(path.name):
-                    size = _size(path) + _size(index_path(path))
+                    size = size_of(path) + size_of(index_path(path))
                     self._total += size
                     if path not in ours:
                         found.append((path, size))
@@ -173,7 +173,8 @@ class RecordingFolder:
         logger.info(f"toolcalls: {visible(path.name)} is deleted: all recordings fill toolcalls_record_total")
 
 
-def _size(path: Path) -> int:
+def size_of(path: Path) -> int:
+    """The bytes of a file; 0 where there is none."""
     try:
         return path.stat(follow_symlinks=False).st_size
     except OSError:

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
-from toolcalls.mitm.recording.folder import NAME
+from toolcalls.mitm.recording.folder import NAME, size_of
 from toolcalls.mitm.recording.index import index_path
 
 _LOOKS = 5.0  # seconds between two looks into the folder
@@ -51,7 +51,8 @@ class RecordingStore:
         self._move_all()
 
     def _files(self) -> list[Path]:
-        return [path for path in sorted(self._folder.iterdir()) if NAME.fullmatch(path.name)]
+        """What is to be moved. In an empty file nothing is, and who has just made one may not have locked it yet."""
+        return [path for path in sorted(self._folder.iterdir()) if NAME.fullmatch(path.name) and size_of(path)]
 
     def _move_all(self) -> None:
         try:
