@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -467,11 +468,10 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
         process.stdin.flush()
         process.stdout.readline()
         process.stdout.close()
-        try:
+        with suppress(BrokenPipeError):
             process.stdin.write(lines)
+        with suppress(BrokenPipeError):
             process.stdin.close()
-        except BrokenPipeError:
-            process.stdin = None
         assert process.stderr.read() == b""
         assert process.wait(LIMIT) == 0
 

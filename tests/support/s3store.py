@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from urllib.request import Request, urlopen
 
 import pytest
 import s3fs
 from moto.server import ThreadedMotoServer
+
+from support.loopback import LIMIT
 
 _AWS = {
     "AWS_ACCESS_KEY_ID": "key",
@@ -24,6 +27,9 @@ def s3_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[s3fs.S3FileSystem]:
         host, port = server.get_host_and_port()
         for name, value in {**_AWS, "AWS_ENDPOINT_URL": f"http://{host}:{port}"}.items():
             monkeypatch.setenv(name, value)
+        # What a store of this process held before, this one holds, too: moto keeps it in the process.
+        with urlopen(Request(f"http://{host}:{port}/moto-api/reset", method="POST"), timeout=LIMIT) as answer:
+            assert answer.status == 200
         s3fs.S3FileSystem.clear_instance_cache()
         system = s3fs.S3FileSystem(endpoint_url=f"http://{host}:{port}")
         system.mkdir("flows")
