@@ -221,7 +221,7 @@ NATIVE = [
     {"index": 0, "id": "n0", "type": "function", "function": {"name": "Bash", "arguments": ""}},
     *({"index": 0, "function": {"arguments": piece}} for piece in ('{"comm', 'and": "l', 's"}')),
 ]
-# A generator also goes on to be closed. What it raises then is nobody's, and Python only reports it.
+# Closing a generator resumes it, and so strikes it. Nobody can catch that fault; Python reports it as unraisable.
 CLOSED_GENERATORS = pytest.mark.filterwarnings(
     "ignore:Exception ignored in. <generator:pytest.PytestUnraisableExceptionWarning"
 )

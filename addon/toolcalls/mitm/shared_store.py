@@ -1,7 +1,7 @@
 """A Redis that several workers share, for small values that are useful and never needed (`toolcalls_memory`).
 
-Nobody waits for it longer than `WAIT`. Where it does not answer, that is logged once, it is left alone for `PAUSE`
-seconds, and each worker goes on with what it knows itself; so does one that is told too much at once.
+A request waits for it at most `WAIT` seconds. If it does not answer, that is logged once, nothing is asked for `PAUSE`
+seconds, and each worker uses its own memory. While `WAITING` writes are under way, further values are not stored.
 
 Both its time and its size are bounded, here and not by the server's settings: a script stores values with an age, notes
 their sizes, and deletes the oldest ones while all of them are larger than the limit
