@@ -19,6 +19,7 @@ from support.casefiles import openai_tools
 from support.exchanges import of_case, of_request, run, same_wherever_it_is_cut, words
 from support.interactionsclient import DONE, INTERACTION, USAGE, frame
 from support.wirecases import FILES, anthropic_events, check_anthropic
+from toolcalls.events import OtherContent
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import call_policy_of, decide
@@ -177,6 +178,14 @@ def test_contents_of_one_step_stay_in_one_step() -> None:
     kinds = [step["type"] for step in made["steps"][1:]]
     assert kinds == ["function_call", "model_output", "function_call", "model_output"]
     assert [step["content"][0]["text"] for step in made["steps"][2::2]] == ["a\n", "b"]
+
+
+def test_a_picture_is_content_of_a_streamed_reply() -> None:
+    """Else a reply that is nothing but a picture would count as empty."""
+    codec = WIRE.stream()
+    frames = [CREATED, start(0), delta(0, "image", data="aGk=", mime_type="image/png")]
+    found = [codec.decode(one.partition(b"data: ")[2].strip()) for one in frames]
+    assert [event for _, event in found[-1]] == [OtherContent()]
 
 
 def test_a_picture_behind_a_lifted_call_stays() -> None:
