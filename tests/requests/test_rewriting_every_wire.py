@@ -671,10 +671,25 @@ def test_no_body_raises_but_value_errors(wire: str, messages: list[Any], rest: B
         assert rest or messages, "a plain request was refused"
 
 
-@pytest.mark.parametrize("wire", ["openai_chat", "cohere"])
-def test_a_choice_without_tools_is_left(wire: str) -> None:
-    body = b'{"model":"m","messages":[{"role":"user","content":"Look."}],"tools":null,"tool_choice":"NONE"}'
-    assert json.loads(formats()[wire].write(body, formats()[wire].read(body))) == json.loads(body)
+@on_every_wire
+@pytest.mark.parametrize("tools", [{}, {"tools": None}, {"tools": []}, {"toolConfig": None}, {"functions": []}])
+@pytest.mark.parametrize(
+    "choice",
+    [
+        *({"tool_choice": word} for word in ("auto", "none", "required", "NONE", {"type": "any"})),
+        *({"generation_config": {"tool_choice": "auto", **more}} for more in ({}, {"temperature": 1})),
+        {"toolConfig": {"functionCallingConfig": {"mode": "AUTO"}}, "parallel_tool_calls": False, "mcp_servers": []},
+        {"function_call": "auto"},
+    ],
+)
+def test_a_choice_without_tools_is_left(wire: str, tools: Body, choice: Body) -> None:
+    """What a request says of tools that it does not declare is no business of ours."""
+    body = json.dumps({**TELL[wire]("", [("user", "Look.")], False), **tools, **choice}).encode()
+    try:
+        read = formats()[wire].read(body)
+    except ValueError:
+        return
+    assert json.loads(formats()[wire].write(body, read)) == json.loads(body)
 
 
 @on_every_wire

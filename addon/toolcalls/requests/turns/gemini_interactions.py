@@ -241,8 +241,9 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
     declared = rawjson.items(fields.get("tools"))
     opaque = list(_opaque_tools(declared))
     if not conversation.tools and not conversation.opaque_tools:
-        fields.pop("tools", None)
-        _choose(fields, None)
+        if asked.tools or opaque:
+            fields.pop("tools", None)
+            _choose(fields, None)
         return
     known = {tool.name for tool in asked.tools}
     gone = (known - {tool.name for tool in conversation.tools}) | conversation.dropped(opaque)

@@ -43,14 +43,15 @@ def from_chat(body: bytes, came: bytes) -> bytes:
     fields["messages"] = [
         raw if bytes(raw) in known else _without_nothing(raw) for raw in rawjson.items(fields["messages"])
     ]
-    choice = rawjson.word(fields, "tool_choice")
-    if choice == _CHOICES.get(rawjson.word(was, "tool_choice")):
+    choice, word = rawjson.word(fields, "tool_choice"), rawjson.word(was, "tool_choice")
+    if choice and choice == _CHOICES.get(word, word):
         fields["tool_choice"] = was["tool_choice"]
     elif choice == "auto":
         del fields["tool_choice"]
     elif choice:
         fields["tool_choice"] = "NONE" if choice == "none" else "REQUIRED"
-    fields.pop("parallel_tool_calls", None)
+    if "parallel_tool_calls" not in was:
+        fields.pop("parallel_tool_calls", None)
     return rawjson.written(fields)
 
 
