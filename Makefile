@@ -33,7 +33,7 @@ test-long: setup ## run what takes hours: thousands of examples of each law, eve
 	@PYTHONPATH=tests $(BIN)/python -m reliability.run
 
 test-versions: ## run what `make test` runs, or ARGS, on each Python, the oldest mitmproxy and all lower bounds
-	@$(or $(PYTHON),$(shell for one in $(BIN)/python python3.13 python3.12 python3; do command -v $$one && break; done)) \
+	@$(or $(PYTHON),$(shell for one in $(BIN)/python python3.13 python3.12 python3; do $$one -c 'import tomllib' 2>/dev/null && echo $$one && break; done),python3) \
 		scripts/versions.py --only '$(ONLY)' -- $(ARGS)
 
 quick: setup ## check types, layers, a few examples of the laws, and the tests of what changed (under a minute)

@@ -1,7 +1,11 @@
 """Which environments `make test-versions` runs (`scripts/versions.py`)."""
 
+import os
+import shutil
+import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -29,3 +33,22 @@ def test_every_python_and_every_lower_bound_has_its_environment() -> None:
 def test_a_python_that_is_missing_is_named_and_fails_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert versions.run(versions.Environment("1.0", "1.0"), []) is None
     assert "1.0               Python 1.0  not run: Python 1.0 is not installed" in capsys.readouterr().out
+
+
+def test_a_shim_that_refuses_to_run_is_passed_over(tmp_path: Path) -> None:
+    for name, script in {"python3.13": "exit 127", "python3.12": f'exec "{sys.executable}" "$@"'}.items():
+        shim = tmp_path / "bin" / name
+        shim.parent.mkdir(exist_ok=True)
+        shim.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        shim.chmod(0o755)
+    shutil.copy(REPO / "Makefile", tmp_path)
+    path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    shown = subprocess.run(
+        ["make", "-n", "test-versions", "PYTHON="],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout.startswith("python3.12 ")
