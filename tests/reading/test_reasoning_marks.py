@@ -12,7 +12,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request
 from toolcalls.route import Route
-from toolcalls.text.markdown import REASONING_CLOSERS, REASONING_TAGS
+from toolcalls.text.quoting_marks import REASONING_CLOSERS, REASONING_TAGS
 
 # What opens and what closes a thought: "" where only the prompt opens one.
 MARKS = {

@@ -11,7 +11,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request
 from toolcalls.route import PolicyName, Route, Taken
-from toolcalls.text.markdown import REASONING_CLOSERS, REASONING_TAGS
+from toolcalls.text.quoting_marks import REASONING_CLOSERS, REASONING_TAGS
 
 LS = written("hermes")
 SIZES = (0, 1, 7)

@@ -16,7 +16,7 @@ from toolcalls.request import Tool
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.processing import processors_for
 from toolcalls.route import Filter, Route
-from toolcalls.text.markdown import REASONING_TAGS
+from toolcalls.text.quoting_marks import REASONING_TAGS
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import FRAMES
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from support.strategies import NOISE, any_dialect, damaged_dialect, routes
-from toolcalls.text.markdown import MESSAGE_ENDS, REASONING_CLOSERS, REASONING_TAGS
+from toolcalls.text.quoting_marks import MESSAGE_ENDS, REASONING_CLOSERS, REASONING_TAGS
 
 MARKS = sorted(
     {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from toolcalls.route import PolicyName
-from toolcalls.text.markdown import REASONING_CLOSERS, REASONING_TAGS
+from toolcalls.text.quoting_marks import REASONING_CLOSERS, REASONING_TAGS
 
 POLICIES: tuple[PolicyName, ...] = ("standard", "strict", "lenient")
 NAMES = [tag[1:-1] for tag in REASONING_TAGS if tag.startswith("<") and not {":", "|"} & set(tag)]

@@ -12,7 +12,8 @@ from markdown_it.token import Token
 
 from support.repository import shared_path
 from support.sampling import examples
-from toolcalls.text.markdown import MAX_DEPTH, REASONING_TAGS, Position
+from toolcalls.text.markdown import MAX_DEPTH, Position
+from toolcalls.text.quoting_marks import REASONING_TAGS
 
 ASK = "‸"  # where the question is asked
 

@@ -14,7 +14,8 @@ from toolcalls.mending.error_texts import TOOL_USE, generations_in
 from toolcalls.mending.quoted_forms import as_written, calls_of_json
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
-from toolcalls.text.markdown import REASONING_TAGS, Position
+from toolcalls.text.markdown import Position
+from toolcalls.text.quoting_marks import REASONING_TAGS
 from toolcalls.values.conversion import is_object
 from toolcalls.values.toolbox import Toolbox
 

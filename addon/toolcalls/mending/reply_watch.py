@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from toolcalls.events import Note, ReplyDefect
 from toolcalls.mending.error_texts import note_of
-from toolcalls.text.markdown import REASONING_TAGS
+from toolcalls.text.quoting_marks import REASONING_TAGS
 from toolcalls.values.usage import tokens_of
 
 _HEAD = 32  # characters of the text's beginning that are kept

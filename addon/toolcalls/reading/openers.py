@@ -18,7 +18,7 @@ from toolcalls.reading.invented_results import INVENTED_RESULTS
 from toolcalls.reading.opener_tables import ORDINARY, PROBE, Literals, Names, Owners, Table, past_blanks
 from toolcalls.shapes import Dialect, OpenerPlace
 from toolcalls.text.lookalike import LookAlike, LookAlikes, Spellings
-from toolcalls.text.markdown import REASONING_CLOSERS
+from toolcalls.text.quoting_marks import REASONING_CLOSERS
 from toolcalls.text.scanner import SPACE, Search, prefixes_of
 
 MODULE = "functions."  # in front of a tool's name in the header of a call; no prose has such a word with a colon

@@ -29,7 +29,8 @@ from toolcalls.reading.unopened_reasoning import UnopenedReasoning, is_closer
 from toolcalls.reading.wrappers import Wrappers
 from toolcalls.shapes import Dialect
 from toolcalls.text.lookalike import LookAlike
-from toolcalls.text.markdown import CLOSERS_LAST, MOST_UNREAD, Position
+from toolcalls.text.markdown import MOST_UNREAD, Position
+from toolcalls.text.quoting_marks import CLOSERS_LAST
 from toolcalls.text.scanner import SPACE, Scanner, Search
 from toolcalls.values.toolbox import Toolbox
 

@@ -4,7 +4,7 @@ It is a call only where nothing but the tool's declared parameters stands inside
 one: models write `<think></think>` when they do not think.
 """
 
-from toolcalls.text.markdown import REASONING_TAGS
+from toolcalls.text.quoting_marks import REASONING_TAGS
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -10,7 +10,8 @@ import re
 from toolcalls.events import Reason
 from toolcalls.reading.ledger import Ledger
 from toolcalls.reading.openers import Opener
-from toolcalls.text.markdown import MESSAGE_ENDS, REASONING_CLOSERS, REASONING_TAGS, Position
+from toolcalls.text.markdown import Position
+from toolcalls.text.quoting_marks import MESSAGE_ENDS, REASONING_CLOSERS, REASONING_TAGS
 from toolcalls.text.scanner import Scanner, Step
 
 _CLOSERS = frozenset(REASONING_CLOSERS)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from toolcalls.request import Request
 from toolcalls.route import Route
-from toolcalls.text.markdown import REASONING_CLOSERS, REASONING_TAGS, Position
+from toolcalls.text.markdown import Position
+from toolcalls.text.quoting_marks import REASONING_CLOSERS, REASONING_TAGS
 
 _TURNS = 8  # of the model, the latest
 _TEXT = 1 << 18  # characters of one turn that are looked at

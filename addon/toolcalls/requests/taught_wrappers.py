@@ -11,7 +11,7 @@ from toolcalls.dialects import all_dialects
 from toolcalls.request import Request, Tool
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.requests.spoken_dialects import begins_with_call
-from toolcalls.text.markdown import QUOTING_TAGS, RAW_TAGS, REASONING_TAGS
+from toolcalls.text.quoting_marks import QUOTING_TAGS, RAW_TAGS, REASONING_TAGS
 from toolcalls.values.schema import declared_keys
 from toolcalls.values.toolbox import Toolbox
 

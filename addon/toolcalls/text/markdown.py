@@ -26,44 +26,17 @@ from typing import NamedTuple
 
 from toolcalls.events import Quotation
 from toolcalls.text.literals import NAMED_TURNS, REACH, LiteralBlocks
+from toolcalls.text.quoting_marks import (
+    CLOSER_ENDS,
+    CLOSERS_LAST,
+    CODE_TAGS,
+    MESSAGE_ENDS,
+    QUOTING_TAGS,
+    RAW_TAGS,
+    REASONING_CLOSERS,
+    REASONING_TAGS,
+)
 
-# Reasoning tags; an opener counts at the start of a line only, its closer anywhere.
-REASONING_TAGS: dict[str, str] = {
-    "<think>": "</think>",
-    "<thinking>": "</thinking>",
-    "<seed:think>": "</seed:think>",
-    "<mm:think>": "</mm:think>",
-    "[THINK]": "[/THINK]",
-    "<longcat_think>": "</longcat_think>",
-    "<thought>": "</thought>",  # EXAONE Deep
-    "<reasoning>": "</reasoning>",  # Reka Flash
-    "<reflection>": "</reflection>",
-    "<scratchpad>": "</scratchpad>",
-    "<antThinking>": "</antThinking>",
-    "<|START_THINKING|>": "<|END_THINKING|>",  # Cohere's Command models
-    "<|open|>think<|sep|>": "<|close|>think<|sep|>",  # Kimi K3
-    "<|plamo:begin_think:plamo|>": "<|plamo:end_think:plamo|>",  # PLaMo 3, vLLM's `plamo3` reasoning parser
-    "<|inner_prefix|>": "<|inner_suffix|>",  # Apertus, its chat template
-    "<|thought_start|>": "<|thought_end|>",  # MiniCPM 3, its chat template
-    "[unused16]": "[unused17]",  # openPangu, its model card
-}
-# What ends reasoning. Apriel's begins with a sentence of its template's, which is no mark; Gemma's with a line.
-REASONING_CLOSERS = (*REASONING_TAGS.values(), "[BEGIN FINAL RESPONSE]", "<channel|>")
-# HTML blocks of kind 1: raw text up to the closer, so nothing in them is a call; and elements that were such once.
-# So do a page of HTML, and what wikis write.
-RAW_TAGS = (
-    *("pre", "script", "style", "textarea", "xmp", "listing", "plaintext"),
-    *("html", "nowiki", "syntaxhighlight"),
-)
-# Elements whose name says that their text is shown and not meant: prompts and models put examples and files into them.
-# Others say nothing of the kind: models wrap real calls in `<answer>`, `<response>`, `<output>`, `<action>`, `<step>`.
-QUOTING_TAGS = (
-    *("blockquote", "q", "quote", "quotes", "quotation", "cite", "citation", "excerpt", "snippet", "transcript"),
-    *("example", "examples", "sample", "samples", "demo", "template"),
-    *("doc", "document", "documents", "document_content", "file_content", "file_contents"),
-)
-# Elements of HTML whose text is code, inside a paragraph.
-CODE_TAGS = ("code", "samp", "kbd", "tt", "pre")
 # Shorter pieces of a line are kept one by one, so that what is kept of it is bounded.
 _SHORT = 16
 MOST_UNREAD = 1024  # characters that are kept until somebody asks
@@ -86,14 +59,9 @@ def _sought(ends: Quotation, *closers: str) -> _Sought:
 
 
 _COMMENT = _sought("html_comment", "-->")
-# Of reasoning that the prompt began: also the end of a message (harmony, Inkling, Muse Glimmer), and Kimi K3's mark
-# with blanks in it or without its name.
-MESSAGE_ENDS = ("<|end|>", "<|end_message|>", "<|eom|>")
+# Of reasoning that the prompt began; Kimi K3's mark also with blanks in it or without its name.
 _ANY_CLOSER = [*map(re.escape, (*REASONING_CLOSERS, *MESSAGE_ENDS)), r"<\|close\|>\s{0,8}(?:think\s{0,8})?<\|sep\|>"]
 _ANY_REASONING = _Sought("reasoning", re.compile("|".join(_ANY_CLOSER), re.IGNORECASE), 48, REASONING_CLOSERS[0])
-# The last characters of any closer, or the last one, as a piece of text may be cut.
-CLOSERS_LAST = tuple({closer[-1] for closer in (*REASONING_CLOSERS, *MESSAGE_ENDS)})
-_CLOSER_ENDS = {closer.lower()[-size:] for closer in (*REASONING_CLOSERS, *MESSAGE_ENDS) for size in (1, 2)}
 _REASONING = {opener: _sought("reasoning", closer) for opener, closer in REASONING_TAGS.items()}
 _AFTER = ("", " ", "\t", ">")
 _RAW = {
@@ -375,7 +343,7 @@ class Position:
                 last = words[-1]
                 if last in "\r\n":
                     return True
-                if last not in CLOSERS_LAST or words[-2:].strip().lower() not in _CLOSER_ENDS:
+                if last not in CLOSERS_LAST or words[-2:].strip().lower() not in CLOSER_ENDS:
                     return False
                 self.settle()  # the end of a closer may stand there
                 break

@@ -12,7 +12,7 @@ from typing import Literal
 from toolcalls.events import Note, Reasoning, Removed, Text, Verdict
 from toolcalls.mending.reply_watch import MessageWatch
 from toolcalls.replies.stages import End, Item, Stage
-from toolcalls.text.markdown import REASONING_TAGS
+from toolcalls.text.quoting_marks import REASONING_TAGS
 
 _MOST_BLANKS = 64  # in front of the tag
 _LINE_END = re.compile(r"(?:\r?\n|\r)\Z")
