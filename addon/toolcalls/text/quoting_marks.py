@@ -24,8 +24,7 @@ REASONING_TAGS: dict[str, str] = {
     "<|thought_start|>": "<|thought_end|>",  # MiniCPM 3, its chat template
     "[unused16]": "[unused17]",  # openPangu, its model card
 }
-# What ends reasoning, also where nothing in the text began it. Apriel's template has a whole phrase for it; Gemma's mark
-# stands behind a line.
+# What ends reasoning, also where nothing in the text began it. Apriel's template has a whole phrase for it.
 REASONING_CLOSERS = (*REASONING_TAGS.values(), "[BEGIN FINAL RESPONSE]", "<channel|>")
 # The end of a message (harmony, Inkling, Muse Glimmer), which ends reasoning that began in the prompt.
 MESSAGE_ENDS = ("<|end|>", "<|end_message|>", "<|eom|>")
@@ -39,7 +38,7 @@ RAW_TAGS = (
     *("html", "nowiki", "syntaxhighlight"),
 )
 # Elements whose name says that their content is shown and not meant: prompts and models put examples and files into
-# them. `<answer>`, `<response>`, `<output>`, `<action>` and `<step>` are not among them: models wrap real calls in those.
+# them. Models wrap real calls in `<answer>`, `<response>`, `<output>`, `<action>` and `<step>`, so those are not here.
 QUOTING_TAGS = (
     *("blockquote", "q", "quote", "quotes", "quotation", "cite", "citation", "excerpt", "snippet", "transcript"),
     *("example", "examples", "sample", "samples", "demo", "template"),
