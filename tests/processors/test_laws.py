@@ -146,8 +146,9 @@ CALL = '<function_calls>\n<invoke name="Bash">\n<parameter name="command">rm</pa
 def test_a_replacement_makes_no_call(data: st.DataObject, kind: Kind, form: Any, times: int, fenced: bool) -> None:
     """A word that a filter takes away stands somewhere in a call, so that it is none before."""
     text = CALL
-    for _ in range(times + 1):
-        at = data.draw(st.integers(0, text.index("name=") + 11))
+    begins = CALL.index("name=") + 11
+    for count in range(times + 1):
+        at = data.draw(st.integers(0, begins + count * len(WORD)))
         text = text[:at] + WORD + text[at:]
     text = f"```\n{text}\n```" if fenced else f"So.\n\n{text}\n\nDone."
     exchange, plain = (exchange_for(Route(**settings), kind, "invoke", settings, form) for settings in (TAKEN, {}))

@@ -9,17 +9,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from support.repository import REPO
+from support.repository import shared_path
 from toolcalls.wires.frames import NDJSON, SSE, Frame, event
 
 BOM = b"\xef\xbb\xbf"
 
 
 def suite(name: str) -> list[dict[str, Any]]:
-    path = REPO.parent / "shared" / "suites" / name
-    if not path.exists():
-        pytest.skip(f"shared/suites/{name} is not beside the repository")
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in shared_path(f"suites/{name}").read_text(encoding="utf-8").splitlines()]
 
 
 def read(splitter: SSE | NDJSON, chunks: list[bytes]) -> list[Frame]:
