@@ -17,6 +17,7 @@ from toolcalls.shapes.jsonvalue import argument_object, is_double_encoded
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import check_name
 from toolcalls.text.scanner import Scanner, Step
+from toolcalls.text.turn_ends import TURN_ENDS
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
@@ -37,7 +38,8 @@ _HEAD = re.compile(
 _MOST = 400
 _NO_HEAD = re.compile(r"[{\n]")
 _SO_FAR = re.compile(r"Assistant called (?:the )?(?:tool|function) [\w.:/-]*(?: (?:[(w].*)?)?\Z", re.DOTALL)
-_TOKENS = tuple(f"<|close|>{name}<|sep|>" for name in ("argument", "call", "tools", "message", "response"))
+_CLOSED = ("argument", "call", "tools", "message", "response")
+_TOKENS = (*(f"<|close|>{name}<|sep|>" for name in _CLOSED), *TURN_ENDS)
 
 
 @dataclass

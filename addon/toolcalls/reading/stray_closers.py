@@ -8,6 +8,7 @@ that end a model's turn go the same way, which some servers leave in the text.
 
 from toolcalls.reading.block import Block
 from toolcalls.text.scanner import Scanner, Step
+from toolcalls.text.turn_ends import TURN_ENDS
 
 _PREFIX = "antml" + ":"
 
@@ -45,27 +46,7 @@ STRAY_CLOSERS = (
     "[/Tool Call]",
     "<|/tool_call|>",
     "<|python_end|>",
-    "<|im_end|>",
-    "<|eot_id|>",
-    "<|eom_id|>",
-    "<|eot|>",
-    "<|eom|>",
-    "<|end|>",
-    "<|stop|>",
-    "<|assistant_end|>",
-    "<|END_OF_TURN_TOKEN|>",
-    "<end_of_turn>",
-    "<turn|>",
-    "[e~[",
-    "<|endoftext|>",
-    "<|end_of_text|>",
-    "<|observation|>",
-    "<|user|>",
-    "<|calls|>",
-    "<seed:eos>",
-    "</longcat_s>",
-    "<｜end▁of▁sentence｜>",
-    "</s>",
+    *TURN_ENDS,
 )
 
 

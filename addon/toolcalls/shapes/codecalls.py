@@ -16,6 +16,7 @@ from toolcalls.shapes.pythonic import Block, Pythonic
 from toolcalls.shapes.surplus import take_surplus
 from toolcalls.shapes.words import KEY, NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
+from toolcalls.text.turn_ends import TURN_ENDS
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
@@ -154,9 +155,13 @@ _FORM = Pythonic("module_calls", opening=("",), brackets=("", ""), around=(_PRIN
 
 
 def ends_line(scan: Scanner, ahead: int) -> Step[bool]:
-    """Whether nothing but blanks and a semicolon stand up to the line's end."""
+    """Whether nothing but blanks and a semicolon stand up to the line's end, or up to the end of the model's turn."""
     while True:
-        rest = scan.text[scan.pos + ahead :].lstrip(" \t;")
+        text = scan.text[scan.pos + ahead :]
+        rest = text.lstrip(" \t;")
         if rest or scan.ended:
-            return rest[:1] in ("", "\n", "\r", ")", "`")
+            break
         yield
+    if rest[:1] in ("", "\n", "\r", ")", "`"):
+        return True
+    return (yield from scan.among(TURN_ENDS, ahead + len(text) - len(rest))) is not None

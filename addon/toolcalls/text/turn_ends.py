@@ -1,0 +1,25 @@
+"""The tokens with which models end a turn. Servers take them away; some leave them in the text."""
+
+TURN_ENDS = (
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|eot|>",
+    "<|eom|>",
+    "<|end|>",
+    "<|stop|>",
+    "<|assistant_end|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<end_of_turn>",
+    "<turn|>",
+    "[e~[",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|observation|>",
+    "<|user|>",
+    "<|calls|>",
+    "<seed:eos>",
+    "</longcat_s>",
+    "<｜end▁of▁sentence｜>",
+    "</s>",
+)
