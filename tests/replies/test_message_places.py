@@ -228,3 +228,31 @@ def test_a_message_that_breaks_off_behind_a_part_makes_no_call_of_it(key: str) -
         one.feed(piece)
     one.abort()
     assert lifted(one) == []
+
+
+AS_TEXT = written("hermes")
+NEXT = [
+    *(f"{before}</think>" for before in ("", "\n", "hm ", f"{AS_TEXT}\n", "`x` ")),
+    *(f"{before}</think>{AS_TEXT}" for before in ("", "hm ", "\n\n")),
+    AS_TEXT.replace("rm", "</think> rm"),
+    '&lt;invoke name="run_shell"&gt;</think>',
+    "hm",
+]
+
+
+@pytest.mark.parametrize("policy", ["strict", "lenient", "standard"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_why_a_call_of_an_earlier_part_is_none_does_not_depend_on_the_deltas(policy: PolicyName, inside: bool) -> None:
+    """Its part has ended, and a closer of reasoning stands somewhere in the next one."""
+    wire = all_wires()["anthropic"]
+    route = Route(client="native", upstream="text", policy=policy, tools=TOOLS, starts_in_reasoning=inside)
+    for text in NEXT:
+        found = []
+        for pieces in ([text], [text[:1], text[1:]], list(text)):
+            body = anthropicclient.written(
+                anthropicclient.stream([anthropicclient.text(f"I look.\n\n{AS_TEXT}"), anthropicclient.text(*pieces)])
+            )
+            one = of_request(wire, Request(), route, form="sse", seed=b"x")
+            out = anthropicclient.received(run(one, [body]))
+            found.append((out.text, out.calls, [verdict for _, verdict in one.verdicts]))
+        assert found[0] == found[1] == found[2], text

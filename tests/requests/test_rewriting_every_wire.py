@@ -27,6 +27,7 @@ from toolcalls.request import Tool
 from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED
 from toolcalls.requests.turns import PastCall, Text, formats
 from toolcalls.route import Route
+from toolcalls.values import rawjson
 from toolcalls.wires import all_wires
 
 type Said = tuple[str, Any]  # ("user" | "model", text), ("calls", (text, calls)), ("results", results)
@@ -862,11 +863,11 @@ def _recorded(wire: str) -> list[tuple[str, bytes]]:
 
 def _raws(wire: str, body: bytes) -> object:
     """The messages of a body as they are written, and its other members."""
-    fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    fields = dict(rawjson.fields(body))
     listed = fields.pop(LISTED[wire], msgspec.Raw(b"[]"))
     if not bytes(listed).startswith(b"["):
         return bytes(listed), {key: bytes(raw) for key, raw in fields.items()}
-    messages = [bytes(raw) for raw in msgspec.json.decode(listed, type=list[msgspec.Raw])]
+    messages = [bytes(raw) for raw in rawjson.items(listed)]
     return messages, {key: bytes(raw) for key, raw in fields.items()}
 
 

@@ -47,6 +47,7 @@ class Ledger:
     quoted       the block that is being read stands in quoted text
     fate         what becomes of the text that is consumed now
     drained      characters of the reply's text whose fate is decided
+    blank        they are white space
     judged       candidates that have their verdict
     committed    calls that were emitted
     spilled      held text of this block was shown at the limit for held text
@@ -71,6 +72,7 @@ class Ledger:
         self.fate = Fate.SHOWN
         self.drained = self.judged = self.committed = 0
         self.spilled = self.releasing = self.reasoned = self.part_ends = self.ends_message = False
+        self.blank = True
         self.in_fence = False
         self.reasoning_end = 0
         self.refused: Reason | None = None
@@ -128,6 +130,7 @@ class Ledger:
         """Text just passes."""
         self.shown.advance(text, self.drained)
         self.drained += len(text)
+        self.blank = self.blank and text.isspace()
 
     def streams(self, piece: str) -> list[Event] | None:
         """The events of a piece that is all string argument, None where it cannot leave as it comes."""
@@ -424,6 +427,7 @@ class Ledger:
         if not text:
             return
         self.drained += len(text)
+        self.blank = self.blank and text.isspace()
         if self.fate is not Fate.TAKEN and (self.current is None or self.quoted):
             self.shown.advance(text, self.drained - len(text), searched=not self.spilled)
         else:  # the payload of a declined call is not Markdown

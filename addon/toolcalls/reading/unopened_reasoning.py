@@ -41,6 +41,7 @@ class UnopenedReasoning:
 
     likely        it may have, and nothing has told yet; what would be a call waits
     closed_nothing  a closer came that nothing had opened
+    closed_first  it came before anything of the text was decided but white space
     began_inside  the offset of the closer that says that it did; None while there is none
     """
 
@@ -53,6 +54,7 @@ class UnopenedReasoning:
         "_scan",
         "_waits",
         "began_inside",
+        "closed_first",
         "closed_nothing",
         "likely",
     )
@@ -67,7 +69,7 @@ class UnopenedReasoning:
         self._waits = ledger.call_policy.lift and not ledger.call_policy.takes("reasoning")
         self.likely = likely
         self.began_inside: int | None = None
-        self.closed_nothing = False
+        self.closed_nothing = self.closed_first = False
 
     @property
     def reasoning_is_over(self) -> bool:
@@ -130,6 +132,7 @@ class UnopenedReasoning:
         """Nothing opened the closer of reasoning that stands here: the text so far was reasoning, calls in it, too."""
         ledger = self._ledger
         self.closed_nothing = True
+        self.closed_first = self.closed_first or ledger.blank
         if not self.reasoning_is_over:
             self.began_inside = ledger.at
         if ledger.waiting and not ledger.call_policy.takes("reasoning"):

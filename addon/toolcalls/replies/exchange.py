@@ -459,7 +459,7 @@ class Exchange:
                 shows = lane.text(waiting, event.text, place)
                 place = None
                 if self._parts_waiting and (shows or lane.lane.closed_nothing):
-                    self._parts_waiting.decide(waiting, "reasoning" if lane.lane.closed_nothing else "not_terminal")
+                    self._parts_waiting.decide(waiting, "reasoning" if lane.lane.closed_first else "not_terminal")
             elif isinstance(event, CallStart | CallPiece | CallEnd):
                 if isinstance(event, CallStart):
                     self._plan.calls(number)

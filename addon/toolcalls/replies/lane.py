@@ -184,6 +184,11 @@ class Lane:
         """Whether a closer of reasoning has come that nothing had opened."""
         return self._row.read.closed_nothing
 
+    @property
+    def closed_first(self) -> bool:
+        """Whether such a closer came before anything of the text was decided but white space."""
+        return self._row.read.closed_first
+
     def decline_waiting(self, reason: Reason) -> Sequence[Item]:
         """Calls that wait for the end of the message are none."""
         return self._fed(self._row.read.decline_waiting(reason), self._feeds_behind_read)

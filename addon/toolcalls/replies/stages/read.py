@@ -44,6 +44,11 @@ class Read(Stage):
         return self._reader.unopened.closed_nothing
 
     @property
+    def closed_first(self) -> bool:
+        """Whether such a closer came before anything of the text was decided but white space."""
+        return self._reader.unopened.closed_first
+
+    @property
     def inside(self) -> bool:
         """Whether the text so far ends inside a candidate."""
         return self._reader.inside
