@@ -8,10 +8,13 @@ from typing import Any
 from support.sampling import some
 from toolcalls.events import CallStart, Event, Reasoning, Text, Verdict
 from toolcalls.processors import Processors
+from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
+from toolcalls.replies.reading_ahead import reasoning_ends
 from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import Decision, Kind, call_policy_of, decide
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
+from toolcalls.text.markdown import Position
 from toolcalls.wires import Wire
 from toolcalls.wires.frames import Form
 
@@ -118,3 +121,15 @@ def in_blocks(events: Iterable[Event]) -> str:
         elif isinstance(event, CallStart | Reasoning):
             rows.append("")
     return "".join(row for row in rows if row.strip()) if len(rows) > 1 else rows[0]
+
+
+def only_whole_knows(exchange: Exchange, texts: Iterable[str]) -> bool:
+    """Whether the texts of a message began inside reasoning, and only one who has all of them can know it.
+
+    A stream has let out by then what stands in front of the closer (`replies/reading_ahead.py`).
+    """
+    parts = [(lane, Text(text)) for lane, text in enumerate(texts)]
+    policy = exchange.call_policy
+    if not policy.lift or policy.takes("reasoning") or policy.requires("terminal"):
+        return False
+    return bool(reasoning_ends(parts, lambda place: Reader(policy, place=place), Position(), joined=True))
