@@ -16,6 +16,7 @@ import exchanges
 import host
 import looking
 import memory
+import page
 import processors
 import readers
 import recording
@@ -77,6 +78,7 @@ PARTS = {
     "archive": archive.main,
     "peers": against.main,
     "looking": looking.main,
+    "page": page.main,
     "report": report.main,
     "exchanges": exchanges.main,
     "recording": recording.main,

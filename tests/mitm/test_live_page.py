@@ -1,6 +1,7 @@
 """The page of a running mitmweb without a browser: replies that are awaited and coming, and what of the page is new."""
 
 import asyncio
+import itertools
 import json
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -475,6 +476,28 @@ def test_what_a_poll_costs_does_not_depend_on_how_many_exchanges_there_are(monke
             view.clear()
             await poll()
             assert len(page.sessions) == 0
+
+    _run(work)
+
+
+def test_a_page_is_told_that_there_is_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It then asks again at once: a day of flows is listed in the time that reading them takes."""
+
+    async def work() -> None:
+        with _proxy(monkeypatch) as (_, page):
+            flows = [manyflows.flow_of(str(n), [manyflows.user("u")], manyflows.streamed("ok")) for n in range(3)]
+            view = View()
+            view.add(flows)
+            monkeypatch.setattr(page_state, "_REFRESH_SECONDS", 1)  # there is time for one
+            moments = itertools.count()
+            monkeypatch.setattr(page_state, "monotonic", lambda: next(moments))
+            listed = []
+            while await page.follow(view):
+                listed.append(len(page.sessions))
+                assert len(listed) < 5, "it does not end"
+            assert listed == [1, 2]
+            assert len(page.sessions) == 3
+            assert not await page.follow(view)
 
     _run(work)
 

@@ -68,6 +68,7 @@ function say(words, lost) {
 }
 
 async function look() {
+  let more = false;
   const chosen = String(window.getSelection());
   if (!document.hidden && !chosen) {
     try {
@@ -77,6 +78,7 @@ async function look() {
       const reply = await fetch(address, { headers: { Accept: "application/json" } });
       if (reply.status === 200) {
         const news = await reply.json();
+        more = news.more;
         put(news.blocks, news.revision);
         await lookAtExchanges();
       } else if (reply.status !== 204) {
@@ -87,6 +89,6 @@ async function look() {
       say("mitmweb does not answer; this page shows what was last known", true);
     }
   }
-  setTimeout(look, 1000);
+  setTimeout(look, more ? 0 : 1000);
 }
-setTimeout(look, 1000);
+setTimeout(look, 0);

@@ -53,7 +53,7 @@ class _Handler(RequestHandler):
 
 class _LivePage(_Handler):
     """A page that is asked for again with `since`, the revision that a browser has: 204 when that is the latest, else
-    the keys of its blocks in order as JSON, each with its HTML if that has changed.
+    the keys of its blocks in order as JSON, each with its HTML if that has changed. `more`: there was no time for all.
     """
 
     def initialize(self, state: PageState) -> None:
@@ -78,22 +78,23 @@ class _LivePage(_Handler):
         """What of the sessions the content depends on; None for all of them (`PageState.rendered`)."""
         return None
 
-    async def prepare_content(self) -> None:
-        """Do what must be done before `content`."""
-        await self.state.follow(self.view)
+    async def prepare_content(self) -> bool:
+        """Do what must be done before `content`. Returns whether there was no time for all of it."""
+        return await self.state.follow(self.view)
 
     async def get(self) -> None:
         """The page, or what is new of it."""
-        await self.prepare_content()
+        more = await self.prepare_content()
         view = await self.state.rendered(self.page_key, self.content, self.stamp, self.shown)
         revision = self.state.revision(view)
         since = self.get_query_argument("since", None)
         if since is None:
             self.write(pages.live_page(view.blocks, revision))
-        elif since == revision:
+        elif since == revision and not more:
             self.set_status(204)
         else:
-            self.write({"revision": revision, "blocks": view.since(self.state.known(view, since))})
+            blocks = view.since(self.state.known(view, since))
+            self.write({"revision": revision, "blocks": blocks, "more": more})
 
 
 class OverviewPage(_LivePage):
@@ -129,12 +130,13 @@ class WhyPage(_LivePage):
     def page_key(self) -> str:
         return f"why {self.get_query_argument('id', '')}"
 
-    async def prepare_content(self) -> None:
+    async def prepare_content(self) -> bool:
         flow = self.view.get_by_id(self.get_query_argument("id", ""))
         try:
             self.blocks = await self.state.why(flow)
         except ReplyNotParsed as reason:
             self.blocks = pages.live_why(None, [["", str(reason), ""]])
+        return False
 
     @property
     def stamp(self) -> object:

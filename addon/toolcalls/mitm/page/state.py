@@ -105,8 +105,11 @@ class PageState:
         rules = self._configured()
         return () if rules is None else rules.current().prices
 
-    async def follow(self, view: Any) -> None:
-        """Bring the sessions up to date with mitmproxy's view: the flows that changed, and those in progress."""
+    async def follow(self, view: Any) -> bool:
+        """Bring the sessions up to date with mitmproxy's view: the flows that changed, and those in progress.
+
+        Returns whether there was no time for some of them.
+        """
         self._flows.follow(view)
         taken = self._flows.take()
         if taken is None:
@@ -119,6 +122,7 @@ class PageState:
                 self._forget(gone)
                 left = await self._bring(flow for flow in found if _is_shown(flow))
         self._flows.put_back(left)
+        return bool(left)
 
     async def refresh(self, flows: list[object]) -> list[str]:
         """Bring the sessions up to date with all of mitmweb's flows; the ids of those for which there was no time."""
