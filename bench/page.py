@@ -1,7 +1,7 @@
 """What the page in mitmweb costs at 100, 1,000, 5,000 and 10,000 exchanges: a real mitmweb, a real Chromium.
 
-mitmweb loads a file of sessions of ten turns each, all through the addon, as after a day of work. CPU time is that of the
-mitmweb process (Linux only); times by the clock are those of a person who waits.
+mitmweb loads a file of sessions of ten turns each, as the addon has left them. CPU time is that of the mitmweb process
+(Linux only); times by the clock are those of a person who waits.
 
     first look     from opening the page's address until the list has every exchange
     quiet poll     one question of the page, whether anything is new, when nothing is: CPU time
@@ -68,7 +68,7 @@ def measure(count):
             page.evaluate("document.title")  # the browser is done with what it was given
             drawn = page.evaluate(_SEARCH, "src/file7.py")
             page.close()  # only our own polls are counted
-            return look, *_polls(web, count), drawn
+            return look, *_polls(web), drawn
 
 
 def _flows(count):
@@ -123,7 +123,7 @@ def _cpu(web):
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
-def _polls(web, count):
+def _polls(web):
     """Milliseconds of a quiet poll, of the one behind a new reply, and the bytes of its answers."""
     revision = _revision(web)
     before = _cpu(web)
