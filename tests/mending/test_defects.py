@@ -130,8 +130,9 @@ def test_without_tools_no_name_is_wrong() -> None:
         "a.ts<|im_end|>\n",
     ],
 )
-def test_markup_that_a_value_swallowed(value: str) -> None:
-    arguments = json.dumps({"edits": [{"old": value}], "path": "a"})
+@pytest.mark.parametrize("bracket", ["<", "\\u003c", "\\u003C"])
+def test_markup_that_a_value_swallowed(value: str, bracket: str) -> None:
+    arguments = json.dumps({"edits": [{"old": value}], "path": "a"}).replace("<", bracket)
     assert defects_of("edit", arguments, TOOLS) == (Defect("markup_in_value", "/edits/0/old", at=19),)
 
 

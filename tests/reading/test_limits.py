@@ -658,3 +658,11 @@ def test_what_a_grammar_keeps_counts_until_it_reports_it() -> None:
     assert limits.collect(candidate, 5) is None
     assert limits.collect(candidate, 1) == "max_call_chars"
     assert [limits.keeps_too_much(at) for at in (5, 10, 11)] == [False, False, True]
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 7])
+def test_brackets_behind_an_escaped_quote_are_no_depth(size: int) -> None:
+    """Also where a piece ends with the backslash."""
+    for command in ('x\\"{{{{', 'x\\\\\\"[[[[', "x\\\\"):
+        text = f'<tool_call>{{"name": "Bash", "arguments": {{"command": "{command}"}}}}</tool_call>'
+        assert verdicts(read(text, size, max_depth=2)) == [("lifted", None)]

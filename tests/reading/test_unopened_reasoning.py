@@ -11,7 +11,8 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request
 from toolcalls.route import PolicyName, Route, Taken
-from toolcalls.text.quoting_marks import REASONING_CLOSERS, REASONING_TAGS
+from toolcalls.text.markdown import Position
+from toolcalls.text.quoting_marks import MESSAGE_ENDS, REASONING_CLOSERS, REASONING_TAGS
 
 LS = written("hermes")
 SIZES = (0, 1, 7)
@@ -211,3 +212,12 @@ def test_a_mark_that_prose_names_hides_no_call(mark: str) -> None:
 def test_a_mark_inside_a_line_opens_nothing() -> None:
     mark = MARKS["plamo3"][0]
     assert LIFTED in read(f"The token {mark} begins it.\n\n{LS}", likely=False)[0]
+
+
+@pytest.mark.parametrize("end", MESSAGE_ENDS)
+def test_the_end_of_a_message_ends_reasoning_that_the_prompt_began_and_nothing_waits_behind_it(end: str) -> None:
+    route = Route(client="native", upstream="text", starts_in_reasoning=True)
+    call_policy = CallPolicy(route, Request(tools=TOOLS), may_start_in_reasoning=True)
+    reader = Reader(call_policy, starts_in_reasoning=True, may_start_in_reasoning=True, place=Position(reasoning=True))
+    events = [event for piece in (f"Shall I?{end}", "\n", LS, "\nDone.") for event in reader.feed(piece)]
+    assert [event.name for event in events if isinstance(event, CallStart)] == [CALL.name]

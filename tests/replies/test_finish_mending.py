@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from support.exchanges import in_pieces, of_request, run, same_wherever_it_is_cut
+from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.exchange import Exchange
+from toolcalls.replies.stages.end import FinishMending
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
@@ -236,3 +238,20 @@ def test_a_lifted_call_keeps_its_promise() -> None:
     one = exchange("openai_chat", client="native", upstream="text")
     assert reasons("openai_chat", run(one, [body.encode()])) == ["tool_calls"]
     assert not mended(one)
+
+
+@pytest.mark.parametrize("says_calls", [False, True])
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("reason", ["", "stop", "end_turn", "length", "max_tokens", "error"])
+def test_what_fits_whole_native_calls(reason: str, named: bool, says_calls: bool) -> None:
+    """An API without a reason for calls ends with `stop` or none; one whose request names the tool ends with `stop`."""
+    calls = Calls()
+    call = ClientCall(0, "Bash", None, "n")
+    call.complete = True
+    calls.client_calls, calls.had_native = [call], True
+    finish = FinishMending(as_text=False, says_calls=says_calls, named=named)
+    finish.calls.append(calls)
+    stays = reason in {"length", "max_tokens", "error"}
+    stays |= reason == "stop" and (named or not says_calls)
+    stays |= reason == "" and not says_calls
+    assert finish.mended(reason) == (reason if stays else "tool_calls")

@@ -104,6 +104,17 @@ def test_no_arguments_of_a_tool_without_parameters() -> None:
         assert (name, arguments, repairs(one)) == ("now", "{}", {"empty_arguments"}), form
 
 
+def test_a_call_that_is_announced_twice_has_no_arguments_yet() -> None:
+    """Some servers repeat the item; its arguments come behind it, and are none only where its end says so."""
+    of = ALL["openai_responses"]
+    events = of.sound((NOW,)).split(b"\n\n")
+    at = next(at for at, event in enumerate(events) if b"output_item.added" in event and b"function_call" in event)
+    twice = b"\n\n".join([*events[: at + 1], *events[at:]])
+    one = exchange(of)
+    assert run(one, [twice]) == twice
+    assert not repairs(one)
+
+
 def test_an_empty_input_behind_a_limit_is_not_completed() -> None:
     block = {"type": "tool_use", "id": "a", "name": "now", "input": ""}
     body = json.dumps({"type": "message", "content": [block], "stop_reason": "max_tokens"}).encode()

@@ -500,6 +500,33 @@ def test_a_call_of_another_form_is_written_only_where_a_tool_can_hold_it() -> No
         assert written(out) == ""
 
 
+def test_calls_that_become_text_stand_on_both_sides_of_one_that_stays() -> None:
+    ls, broken, read = ("Bash", '{"command":"ls"}', ""), ("Bash", '{"command":', ""), ("Read", '{"command":"x"}', "")
+    out, _ = written_for(CLIENT, ls, broken, read)
+    found = [one.partition("<invoke")[2][:12] if isinstance(one, str) else one.name for one in out
+             if isinstance(one, str | CallStart)]  # fmt: skip
+    assert found == [' name="Bash"', "Bash", ' name="Read"']
+
+
+def test_where_no_dialect_is_known_a_native_call_leaves_as_it_comes() -> None:
+    calls = Calls()
+    one = Built(Write(calls, ClientText(None, ()), BOX, ROUTE), calls, (_number(calls),))
+    for event in (CallStart(0, "Bash", None, "n0"), CallPiece(0, '{"command":'), CallPiece(0, '"ls"}'), CallEnd(0)):
+        assert fed(one, [Native((event,))]) == [Native((event,))]
+
+
+def test_a_blocked_call_of_which_no_name_was_read_has_its_name_and_its_end_from_the_rule() -> None:
+    one = built("screen")
+    before, text = "```\n", '<invoke name="Bash"><parameter name="command">rm x</parameter></invoke>'
+    start = 500 + len(before)  # the row counts from another place than the stage
+    unread = Verdict("malformed", "not_a_call", "invoke", None, start, start + 8)
+    items: list[Item] = [Text(f"{before}{text[:8]}"), unread, Text(f"{text[8:]}\n```\n")]
+    out = [*fed(one, items), *one.stage.finish(End("stop"))]
+    (verdict,) = (item for item in out if isinstance(item, Verdict))
+    assert (verdict.status, verdict.name, verdict.rule) == ("blocked", "Bash", "rm")
+    assert (verdict.start, verdict.end) == (start, start + len(text))
+
+
 # --- the plan ---------------------------------------------------------------------------------------------------------
 
 ORDER = ["read", "act", "reread", "twins", "number", "write", "judge", "screen", "end"]

@@ -364,3 +364,12 @@ def test_a_reply_may_start_in_reasoning_where_something_is_lifted() -> None:
     assert not terms_of(Route(), Request(tools=(BASH,), model="m"), decided("lift"))[0].may_start_in_reasoning
     spoken = terms_of(Route(), request, decided("roundtrip", "text", "hermes"))[0]
     assert spoken.first == ("hermes",)
+
+
+def test_of_a_long_history_the_models_latest_turns_tell_what_it_speaks() -> None:
+    def found(turns: int) -> str:
+        history = (CALL, *("It is done.",) * (turns - 1))
+        return " ".join(decide(Route(), Request(assistant=history), {}, VTC_CLIENT_PATTERNS).evidence)
+
+    assert "the history holds calls in invoke" in found(8)
+    assert "the history holds calls" not in found(9)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolcalls.text.patterns import Pattern, TooMuchWork, Work, any_fullmatch, match_widths
+from toolcalls.text.patterns import Pattern, TooMuchWork, Work, any_fullmatch, compiled, match_widths
 
 # Only backtracking can tell that there is none: what a linear search leaves out is why.
 ENDLESS = r"(a|aa)+(?!.)b?"
@@ -119,3 +119,11 @@ def test_how_wide_a_match_is(text: str, widths: tuple[int, int | None]) -> None:
     assert match_widths(text) == widths
     with patch.object(re, "_parser", None):
         assert match_widths(text) == (0, None)
+
+
+def test_how_long_a_text_may_be_falls_with_each_repetition() -> None:
+    """So many steps that the longest text takes as long with any number of them."""
+    none, one, two = (compiled(text)._safe_size for text in ("ab", "a.*b", "a.*b.*c"))
+    assert one**2 <= none <= (one + 1) ** 2
+    assert two**3 <= none <= (two + 1) ** 3
+    assert compiled("a|b")._safe_size == none // 2

@@ -467,6 +467,8 @@ class Reader:
             )
             if ends >= 0 and (opener is None or ends <= opener.start - opener.stray):
                 self._show(ends)  # behind it a message begins, as at the start of a line
+                self.unopened.closes_nothing()
+                self.unopened.is_over()
                 continue
             if opener is not None:
                 stop = opener.start - opener.stray

@@ -43,15 +43,15 @@ class NativeArguments:
         self._again = ""  # the start of what may be a string that holds the object
         self._quoted = False  # inside a string that holds the object
         self._escape = ""  # the start of an escape in it
-        self._came: list[str] | None = []
-        self._left: list[str] | None = []
+        self._kept: tuple[list[str], list[str]] | None = ([], [])  # the pieces as they came, and as they left
 
     @property
     def change(self) -> tuple[str, str] | None:
         """The arguments as they came and as they left; None where they are the same, or were not kept."""
-        if self._came is None or self._left is None or not self.repairs:
+        if self._kept is None or not self.repairs:
             return None
-        return "".join(self._came), "".join(self._left)
+        came, left = self._kept
+        return "".join(came), "".join(left)
 
     def feed(self, piece: str) -> str:
         """The next piece; returns what of it leaves."""
@@ -88,14 +88,12 @@ class NativeArguments:
             self.repairs.append(repair)
 
     def _keep(self, came: str, left: str) -> None:
-        if self._came is None or self._left is None:
-            return
         self._room -= len(came) + len(left)
         if self._room < 0:
-            self._came = self._left = None
-            return
-        self._came.append(came)
-        self._left.append(left)
+            self._kept = None
+        if self._kept is not None:
+            self._kept[0].append(came)
+            self._kept[1].append(left)
 
     def _feed(self, piece: str) -> str:
         if self._quoted:
