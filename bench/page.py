@@ -7,8 +7,11 @@ mitmweb loads a file of sessions of ten turns each, as the addon has left them. 
     quiet poll     one question of the page, whether anything is new, when nothing is: CPU time
     new reply      the question behind one more reply: CPU time, and the bytes of the answer
     list drawn     one search through all exchanges in the browser, until its result is on the screen
+
+Before them, what the page does for each reply of a long WebSocket connection: CPU time of early and of late ones.
 """
 
+import asyncio
 import json
 import os
 import sys
@@ -17,27 +20,45 @@ import time
 import urllib.request
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from mitmproxy.test import tflow
+from mitmproxy.websocket import WebSocketMessage
+from wsproto.frame_protocol import Opcode
+
+from support import responsesclient
 from support.loopback import CALL, Reply, asked, post, streamed, upstream
 from support.manyflows import flow_of, system, user, write
 from support.manyflows import written as as_text
 from support.screens import PASSWORD, browser, log_in, missing_for_browser, mitmweb
+from support.spoken import SPOKEN, exchange
+from toolcalls.insight.report import make_report
+from toolcalls.mitm import flow_metadata
+from toolcalls.mitm.page.state import PageState
+from toolcalls.mitm.recorded_verdicts import joined
+from toolcalls.mitm.websocket.turns import store_report, turn_reports
 
 COUNTS = (100, 1_000, 5_000, 10_000)
 TURNS = 10  # of a session
+REPLIES = 300  # of a WebSocket connection
 POLLS = 50
 LIMIT = 300.0  # seconds, after which the loading is given up
 
 
+_ENDS = (slice(1, 21), slice(REPLIES - 20, REPLIES))
+
+
 def main():
-    """Print the table."""
+    """Print the tables."""
     if missing := missing_for_browser():
         print(f"not measured: {missing}")
         return
     if not Path("/proc/self/stat").exists():
         print("not measured: CPU time of another process is read from /proc, which is Linux's")
         return
+    early, late = (sorted(costs)[len(costs) // 2] for costs in map(websocket_costs().__getitem__, _ENDS))
+    print(f"CPU of the page for a reply of one WebSocket: {early:.2f} ms for replies 2 to 21, {late:.2f} at the end")
     print("The page in mitmweb, with its Chromium open: by the number of exchanges")
     print(f"{'exchanges':>10}{'first look':>13}{'quiet poll':>13}{'new reply':>13}{'its answer':>13}{'list drawn':>13}")
     for count in COUNTS:
@@ -45,6 +66,31 @@ def main():
         print(
             f"{count:10}{look:11.2f} s{poll:10.2f} ms{new:10.1f} ms{size / 1024:10.1f} KB{drawn:10.0f} ms", flush=True
         )
+
+
+def websocket_costs():
+    """Milliseconds of CPU for each reply of a connection, with the page open."""
+    flow = tflow.twebsocketflow()
+    flow.request.path = "/v1/responses"
+    flow.websocket.timestamp_end = None
+    flow.websocket.messages = messages = []
+    asks = {"type": "response.create", "model": "m", "input": "go", "prompt_cache_key": "s7"}
+    costs = []
+
+    async def work():
+        page = PageState()
+        for number in range(REPLIES):
+            for mine, one in [(True, asks), *((False, event) for event in responsesclient.stream([["a", "b"]]))]:
+                messages.append(WebSocketMessage(Opcode.TEXT, mine, json.dumps(one).encode(), 100.0 + len(messages)))
+            report = make_report(exchange(SPOKEN["openai_responses"], [])) | {"summary": f"reply {number}"}
+            store_report(flow, number, report)
+            flow_metadata.annotate(flow, joined(turn_reports(flow)) | {"summary": f"up to {number}"})
+            before = time.process_time()
+            await page.refresh([flow])
+            costs.append((time.process_time() - before) * 1000)
+
+    asyncio.run(work())
+    return costs
 
 
 def measure(count):

@@ -4,7 +4,10 @@
 """
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from support.strategies import law
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
 from toolcalls.requests import spoken_dialects
@@ -61,3 +64,14 @@ def test_all_openers_at_once_find_what_each_dialect_finds(names: tuple[str, ...]
     for text in texts:
         each = any(spoken_dialects._may_begin(dialect, text, tools) for dialect in all_dialects().values())
         assert spoken_dialects._may_hold_calls(text, tools) is each, text
+
+
+ALL_OPENERS = tuple(opener for dialect in all_dialects().values() for opener in dialect.openers(("Bash", "read_file")))
+PIECES = [*ALL_OPENERS, *"<[`>({=:_|/ \n", "<<", "<|", "</", "tool_call", "a"]
+
+
+@law
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join), st.lists(st.sampled_from(ALL_OPENERS), max_size=20))
+def test_a_text_is_asked_for_many_openers_as_for_each(text: str, openers: list[str]) -> None:
+    for whole in (text, text[1:], text[:-1]):
+        assert spoken_dialects._holds_any(whole, tuple(openers)) == any(opener in whole for opener in openers)

@@ -34,6 +34,8 @@ _REMEMBERED = 64  # prompts and replies whose dialects are remembered: a session
 
 # Characters that hardly any prose holds and nearly every opener does, the one that tells most first.
 _MARKS = "<[`>({=:_"
+_KEY = 3  # characters of an opener from its mark on, which a text is asked for before all of it
+_KEYS = re.compile(rf"(?=([{re.escape(_MARKS)}].{{,{_KEY - 1}}}))", re.DOTALL)
 
 # Placeholders: `"name": <function-name>`, `<tool_call>{function-name}`, `<invoke name="$TOOL_NAME">`, lines of dots.
 _NAME = re.compile(r"""(["'](?:name|tool|tool_name|function)["']\s*:\s*)<[^<>{}\n"']{1,80}>""")
@@ -165,23 +167,43 @@ def _best(place: Sequence[_Fit]) -> tuple[str, ...]:
 
 def _may_hold_calls(text: str, tools: Toolbox) -> bool:
     """Whether a call of any dialect may begin in a text: what `_may_begin` says of one, for all of them at once."""
-    at_start, by_mark = _all_openers(tools.names)
-    return text.lstrip(SPACE).startswith(at_start) or any(
-        mark in text and any(opener in text for opener in openers) for mark, openers in by_mark.items()
-    )
+    at_start, anywhere = _all_openers(tools.names)
+    return text.lstrip(SPACE).startswith(at_start) or _holds_any(text, anywhere)
 
 
 @lru_cache(maxsize=8)
-def _all_openers(names: tuple[str, ...]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """The openers that count at the beginning of a text only, and the others by a character that most texts lack."""
+def _all_openers(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The openers that count at the beginning of a text only, and the others."""
     at_start: set[str] = set()
     anywhere: set[str] = set()
     for dialect in all_dialects().values():
         (at_start if dialect.place == "message" else anywhere).update(dialect.openers(names))
-    by_mark: dict[str, list[str]] = {}
-    for opener in sorted(anywhere):
-        by_mark.setdefault(next((mark for mark in _MARKS if mark in opener), ""), []).append(opener)
-    return tuple(sorted(at_start)), {mark: tuple(openers) for mark, openers in by_mark.items()}
+    return tuple(sorted(at_start)), tuple(sorted(anywhere))
+
+
+def _holds_any(text: str, openers: tuple[str, ...]) -> bool:
+    """Whether any of these openers is anywhere in a text.
+
+    A search through a long text for each of hundreds would take many times as long as one look at each of its marks.
+    """
+    keys = _keys_in(text)
+    return any(key in keys and opener in text for key, opener in _keyed(openers))
+
+
+@lru_cache(maxsize=256)
+def _keyed(openers: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Openers, each with its key: its first characters from its mark on, "" for one without a mark."""
+    marks = (next((mark for mark in _MARKS if mark in opener), "") for opener in openers)
+    return tuple(
+        (opener[opener.index(mark) :][:_KEY] if mark else "", opener)
+        for mark, opener in zip(marks, openers, strict=True)
+    )
+
+
+@lru_cache(maxsize=2)
+def _keys_in(text: str) -> frozenset[str]:
+    """Every mark in a text with what follows it, in all lengths that a key may have; and "", the key of no mark."""
+    return frozenset(key[:size] for key in {"", *_KEYS.findall(text)} for size in range(_KEY + 1))
 
 
 # Of one dialect
@@ -191,7 +213,7 @@ def _may_begin(dialect: Dialect, text: str, tools: Toolbox) -> bool:
     openers = dialect.openers(tools.names)
     if dialect.place == "message":
         return text.lstrip(SPACE).startswith(openers)
-    return any(opener in text for opener in openers)
+    return _holds_any(text, openers)
 
 
 @lru_cache(maxsize=256)
