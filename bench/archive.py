@@ -1,7 +1,7 @@
 """What judging an archive costs: flows and MB for each second, against the host's own reading, and the growth.
 
 Each process is measured by its CPU time, since machines are shared; several processes by the clock, beside one by the
-clock in the same minute. The archive is made of `recordings/` behind requests as long as those of agents.
+clock in the same minute. The archive is made of `recordings/` after requests as long as those of agents.
 """
 
 import math

@@ -1,6 +1,6 @@
 """What an exchange costs as a whole: small ones, large requests, the first byte, many at once, the longest pause.
 
-A mitmdump without work of its own (`identity.py`) and one with the addon stand in front of the same scripted upstream,
+A mitmdump without work of its own (`identity.py`) and one with the addon are in front of the same scripted upstream,
 on loopback, and are asked in turns. CPU is mitmdump's own. What is measured by the clock says something only on a
 machine that is idle: it is printed with the ratio to the other mitmdump, which had the same minute.
 """
@@ -229,7 +229,7 @@ def main():
         ports = {
             name: running.enter_context(host.mitmdump(host.ADDONS[name], upstream.port)) for name in (BASELINE, OURS)
         }
-        for port in ports.values():  # what is loaded behind the start
+        for port in ports.values():  # what is loaded after the start
             cpu_of(port, [body()] * 10)
         known = [body()] * EXCHANGES
         row("CPU of a small exchange, 60 tools seen before", "ms", in_turns(ports, lambda port, _: cpu_of(port, known)))

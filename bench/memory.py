@@ -1,5 +1,5 @@
 """What a new set of tools costs: the memory that is kept of it, the time until a reply of it can be read, and the stall
-of the delta behind its first call.
+of the delta after its first call.
 """
 
 import gc
@@ -27,7 +27,7 @@ def request(number):
 
 
 def begun(asked):
-    """A reader for a request, behind a first piece of text."""
+    """A reader for a request, after a first piece of text."""
     reader = Reader(CallPolicy(Route(), asked))
     reader.feed("Well, ")
     return reader
@@ -58,7 +58,7 @@ def reader_ms(number):
 
 
 def behind_call_ms(number):
-    """ms of CPU for the delta behind the first call of a reply with a new set."""
+    """ms of CPU for the delta after the first call of a reply with a new set."""
     best = float("inf")
     for _ in range(ROUNDS):
         asked = request(number)

@@ -5,7 +5,7 @@ mitmweb loads a file of sessions of ten turns each, as the addon has left them. 
 
     first look     from opening the page's address until the list has every exchange
     quiet poll     one question of the page, whether anything is new, when nothing is: CPU time
-    new reply      the question behind one more reply: CPU time, and the bytes of the answer
+    new reply      the question after one more reply: CPU time, and the bytes of the answer
     list drawn     one search through all exchanges in the browser, until its result is on the screen
 
 Before them, what the page does for each reply of a long WebSocket connection: CPU time of early and of late ones.
@@ -94,7 +94,7 @@ def websocket_costs():
 
 
 def measure(count):
-    """Seconds of the first look; milliseconds of a quiet poll and of one behind a new reply, and its bytes;
+    """Seconds of the first look; milliseconds of a quiet poll and of one after a new reply, and its bytes;
     milliseconds until a search is drawn.
     """
     with tempfile.TemporaryDirectory() as name:
@@ -170,7 +170,7 @@ def _cpu(web):
 
 
 def _polls(web):
-    """Milliseconds of a quiet poll, of the one behind a new reply, and the bytes of its answers."""
+    """Milliseconds of a quiet poll, of the one after a new reply, and the bytes of its answers."""
     revision = _revision(web)
     before = _cpu(web)
     for _ in range(POLLS):

@@ -113,7 +113,7 @@ class Copies:
 
 
 def _command(copy: Path, tests: Tests) -> str:
-    """Runs of pytest, one behind the other, until one fails. Laws take all examples, products a sample."""
+    """Runs of pytest, one after the other, until one fails. Laws take all examples, products a sample."""
     pytest = f"{shlex.quote(sys.executable)} -m pytest -q -x -p no:cacheprovider"
     runs = " && ".join(f"{pytest} {run}" for run in tests)
     limits = f"cd {shlex.quote(str(copy))}; ulimit -v {_MEMORY} 2>/dev/null; export CI=1 TESTS=mutate"

@@ -141,7 +141,7 @@ def config_keys() -> dict[str, list[str]]:
 
 
 def configuration() -> Iterator[str]:
-    """A section for each key, and a table for what stands further inside."""
+    """A section for each key, and a table for what is further inside."""
     effects = {**_effects(), **_OF_ROUTES}
     hints = {**typing.get_type_hints(Route), "policy": route.PolicyName}
     for place, keys in config_keys().items():

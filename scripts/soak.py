@@ -2,7 +2,7 @@
 
     .venv/bin/python scripts/soak.py [--replies 20000] [--control] [--no-page] [--seed 0]
 
-Starts a real mitmweb with the addon on loopback, with a scripted upstream behind it, and opens both of its pages in a
+Starts a real mitmweb with the addon on loopback, with a scripted upstream after it, and opens both of its pages in a
 headless Chromium: the flow list and `/toolcalls`. Then replies of mixed size pass (`KINDS`), eight at a time, half of
 them in each of two parts:
 

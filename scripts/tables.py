@@ -1,6 +1,6 @@
 """Writes the tables of the pages that come from the code's own tables: `make tables`.
 
-A table stands in its page between two comments, which name it:
+A table is in its page between two comments, which name it:
 
     <!-- repairs: written by make tables -->
     …

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.whole
 REPO = Path(__file__).parents[1]
 PACKAGE = REPO / "addon" / "toolcalls"
 
-# A room may import what stands behind its arrow, and whatever those may import. The four files at the top of the
+# A room may import what comes after its arrow, and whatever those may import. The four files at the top of the
 # package are the hub: everybody may know them, and they know nobody.
 ROOMS = """
     __init__    <-
@@ -56,7 +56,7 @@ ROOMS = """
     __main__    <- cli
 """
 
-# The files of a room, those that import nothing of it first: a file may import what stands before the bar before it.
+# The files of a room, those that import nothing of it first: a file may import what comes before the bar before it.
 FILES = {
     "text": "echo_forms linear_search literals quoting_marks turn_ends | echo patterns scanner | lookalike markdown",
     "values": """
@@ -123,7 +123,7 @@ FILES = {
 }
 
 # Modules of these rooms never import each other: each is one file or folder that can be read, added and deleted alone.
-# What the wires share stands in the room's `__init__` and in the files that it names.
+# What the wires share is in the room's `__init__` and in the files that it names.
 APART: Mapping[str, frozenset[str]] = {
     "dialects": frozenset(),
     "wires": SHARED,
@@ -157,7 +157,7 @@ def _reachable(table: str) -> dict[str, set[str]]:
 
 
 def _levels(files: Mapping[str, str]) -> dict[str, dict[str, int]]:
-    """Room → file → how many bars stand before it."""
+    """Room → file → how many bars come before it."""
     return {
         room: {name: level for level, names in enumerate(row.split("|")) for name in names.split()}
         for room, row in files.items()
@@ -243,13 +243,13 @@ def _broken(module: str, source: str) -> list[str]:
 
 
 def test_every_room_has_its_place() -> None:
-    """A new room stands in ROOMS before it is imported."""
+    """A new room is in ROOMS before it is imported."""
     assert set(MAY_IMPORT) == TOP, "write them into ROOMS, behind what they may import"
 
 
 @pytest.mark.parametrize("room", FILES)
 def test_every_file_has_its_place(room: str) -> None:
-    """A new file stands in FILES, behind what it may import; one that is gone stands there no more."""
+    """A new file is in FILES, after what it may import; one that is gone is there no more."""
     there = {_file(module) for module in MODULES if module.startswith(f"{room}.")}
     assert there == set(LEVELS[room]), f"write them into FILES[{room!r}], behind what they may import"
 

@@ -267,7 +267,7 @@ def test_what_a_reply_leaves_behind_is_noticed() -> None:
     assert "shared: I8 left behind: toolcalls.wires.openai_responses.items.NOTHING holds" in tally.row.failures[0]
 
 
-# What is switched off, what stands in its place, and the part of a group that counts what then gets through.
+# What is switched off, what is in its place, and the part of a group that counts what then gets through.
 OFF: dict[str, tuple[Any, str, Callable[..., Any], Callable[..., Row], tuple[str, ...]]] = {
     "careless readings": (processors_reply.Reply, "careless", lambda *_: None, rules.in_shapes, ("tagged", "ollama")),
     "careless readings of messages": (
@@ -345,7 +345,7 @@ def counted(number: int) -> Row:
 
 
 def five(_fraction: float, _seed: int) -> Iterator[Job]:
-    """Stands in for a group's jobs."""
+    """Is in for a group's jobs."""
     return (Job(counted, (number,)) for number in range(5))
 
 
@@ -398,7 +398,7 @@ def test_a_native_call_behind_the_finish_reason_has_its_verdict() -> None:
 
 
 def test_an_event_of_a_native_call_that_has_its_verdict_passes() -> None:
-    """F21, F27: the pieces of a call come again behind the end."""
+    """F21, F27: the pieces of a call come again after the end."""
     start = {
         "type": "content_block_start",
         "index": 0,

@@ -185,7 +185,7 @@ def _parser() -> argparse.ArgumentParser:
     _input(rewrite, "the reply's body")
     rewrite.add_argument("--config", metavar="FILE", help="do what this configuration says, processors too")
     rewrite.add_argument(
-        "--route", metavar="NAME", help="the route of it (default: the one for the wire and the model)"
+        "--route", metavar="NAME", help="the route to use (default: the one that it has for this API and model)"
     )
     rewrite.add_argument("--agent", metavar="TEXT", help="the client's User-Agent, for its rules")
     rewrite.add_argument("--wire", default="openai_chat", metavar="W", help="the API (default: openai_chat)")
@@ -362,7 +362,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "--candidate",
         type=_positive,
         metavar="N",
-        help="the candidate of the reply (default: the first that is no call)",
+        help="which of the places that look like a call, from 1 (default: the first that is none)",
     )
     minimise.add_argument("--config", metavar="FILE", help=config)
     minimise.add_argument("--expect", metavar="VERDICT", help="what should come: `lifted`, `declined fenced`, `native`")

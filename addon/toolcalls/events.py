@@ -26,17 +26,17 @@ class Text(msgspec.Struct, frozen=True, gc=False):
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """The `Text` behind it, and what becomes of that, stands in this place of its frame, behind what is no text."""
+    """The `Text` after it, and what becomes of that, is in this place of its frame, after what is no text."""
 
     at: int
 
 
 class ParagraphEnd(msgspec.Struct, frozen=True, gc=False):
-    """A native call stands between the text so far and what follows in this lane, so no paragraph goes on there."""
+    """A native call is between the text so far and what follows in this lane, so no paragraph goes on there."""
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False):
-    """A text that a tool of the provider's own gave back: a call behind it that stands in it is an echo."""
+    """A text that a tool of the provider's own gave back: a call after it that is in it is an echo."""
 
     text: str
 
@@ -56,8 +56,8 @@ class Removed(msgspec.Struct, frozen=True, gc=False):
 class Reasoning(msgspec.Struct, frozen=True, gc=False):
     """Text of the model's reasoning, never searched for calls to make.
 
-    `moved`: it stood in the reply's text, in a frame that says so (then it follows its `Markup`), and belongs into the
-    wire's reasoning field; else it stands there, and an empty text only says that there is some. `said`: what it says,
+    `moved`: it was in the reply's text, in a frame that says so (then it follows its `Markup`), and belongs into the
+    wire's reasoning field; else it is there, and an empty text only says that there is some. `said`: what it says,
     where the text is empty because its frame stays as it is whatever becomes of it.
     """
 
@@ -137,7 +137,7 @@ class Finish(msgspec.Struct, frozen=True, gc=False):
 
 
 class PartEnd(Finish, frozen=True, gc=False):
-    """The end of one text block, part or item, behind which others of the same message may follow."""
+    """The end of one text block, part or item, after which others of the same message may follow."""
 
 
 # What became of a candidate or of a native call. `insight.vocabulary` says what each status, reason and repair means; a
@@ -222,7 +222,7 @@ ReplyDefect = Literal[
     "malformed_function_call",
 ]
 
-# The reasons that Markdown gives: the candidate stands in text that is quoted.
+# The reasons that Markdown gives: the candidate is in text that is quoted.
 Quotation = Literal["fenced", "indented_code", "inline_code", "block_quote", "html_comment", "reasoning"]
 
 # What a reader accepted although the dialect does not write it so, or what had to change to write it.
@@ -342,7 +342,7 @@ class Damage(msgspec.Struct, frozen=True, gc=False):
 class Verdict(msgspec.Struct, frozen=True, gc=False):
     """What became of one candidate or of one native call (law 10: exactly one each).
 
-    `start` and `end` are character offsets into the reply's text; both are 0 for a native call that never stood in it.
+    `start` and `end` are character offsets into the reply's text; both are 0 for a native call that never was in it.
     `reason` is None when all went cleanly. `index` is the call's index, None when
     nothing of it became a call. `rule` names the processor's rule that blocked it, `changes` say what processors did.
     `nearest` are the declared tools whose names come close to one that is not declared, the closest first. `defects`

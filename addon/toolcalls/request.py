@@ -32,7 +32,7 @@ class Request:
     so that JSON in it is no call.
     `carries_calls` is False where the API has no place for calls, so that its replies can only be observed.
 
-    `prefill` are the texts of the last message where that is the assistant's own: the reply goes on behind them.
+    `prefill` are the texts of the last message where that is the assistant's own: the reply goes on after them.
 
     `conversation_tools` are those of the tools that the conversation itself declares, so that a server which keeps the
     conversation keeps them. `continues` is the id of a kept conversation, or of its latest reply; "" for none.

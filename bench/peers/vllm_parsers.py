@@ -1,7 +1,7 @@
 """vLLM's tool parsers on the cases: `toolcalls cases --run 'PYTHON bench/peers/vllm_parsers.py'`.
 
 PYTHON is one in which vLLM is installed; no model and no GPU is needed. Its parsers ask a tokenizer for the ids of
-their special tokens only, so one that has an id for whatever it is asked stands in. Whole replies are parsed
+their special tokens only, so one that has an id for whatever it is asked is in. Whole replies are parsed
 (`extract_tool_calls`); its streaming takes token ids, which a text alone does not have, so `--stream` fails.
 """
 

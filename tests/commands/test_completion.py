@@ -45,7 +45,7 @@ def test_fish_completes(line: str, completed: str, tmp_path: Path, capsys: pytes
     assert [one.split("\t")[0] for one in done.stdout.splitlines()] == [completed], done.stderr
 
 
-# A terminal of its own in which somebody types: completion needs one. It is read until what is wanted stands there.
+# A terminal of its own in which somebody types: completion needs one. It is read until what is wanted is there.
 TYPE = r"""
 zmodload zsh/zpty; zpty z zsh -f -i
 zpty -w z "PS1='% '; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -d $1/dump; print ready\$((1+1))"

@@ -166,10 +166,10 @@ BAD = {
         '2: unknown key "host" in this place; it belongs in the match of a route',
     ),
     "defaults cannot match": ("defaults: {match: {}}", '1: unknown key "match" in this place; it belongs in a route'),
-    "key twice": ("version: 1\n\nversion: 1", '3: key "version" stands twice, first on line 1'),
+    "key twice": ("version: 1\n\nversion: 1", '3: key "version" is given twice, first on line 1'),
     "key twice in a schema": (
         "defaults:\n  tools:\n  - name: a\n    parameters: {a: 1, 'a': 2}",
-        '4: key "a" stands twice, first on line 4',
+        '4: key "a" is given twice, first on line 4',
     ),
     "side": (
         "routes:\n- name: a\n  client: nativ",
@@ -341,7 +341,7 @@ BAD = {
     ),
     "tool twice": (
         "defaults:\n  tools:\n  - name: a\n  - name: a",
-        '4: defaults.tools[1]: the tool "a" stands twice; expected it once',
+        '4: defaults.tools[1]: the tool "a" is given twice; expected it once',
     ),
     "tool of another API": (
         "defaults: {tools: [{name: a, input_schema: {}}]}",

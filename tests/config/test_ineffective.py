@@ -13,7 +13,7 @@ from toolcalls.wires import all_wires
 
 
 def found(route: Route, *keys: str, default: Route | None = None) -> list[tuple[int, str, bool]]:
-    """The findings of a route whose keys stand on the lines 1, 2 and so on."""
+    """The findings of a route whose keys are on the lines 1, 2 and so on."""
     lines = {f"routes[0].{key}": number for number, key in enumerate(keys, 1)}
     config = Config(default=default or Route(), routes=(route,))
     return [(one.line, one.text.removeprefix("routes[0]."), one.is_mistake) for one in findings(config, lines)]

@@ -478,7 +478,7 @@ def test_a_guard_that_looks_on_does_not_read_a_request_that_names_no_tool_often(
         raise AssertionError("the history was read")
 
     monkeypatch.setattr("toolcalls.requests.processing._recent_turns", no)
-    unguided("{}", in_circles(1), [LS])  # the name stands in it twice: in the call and where the tool is declared
+    unguided("{}", in_circles(1), [LS])  # the name is in it twice: in the call and where the tool is declared
     with pytest.raises(AssertionError, match="the history was read"):
         unguided("{}", in_circles(3), [LS])
 

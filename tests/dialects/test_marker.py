@@ -1,7 +1,7 @@
-"""The `marker` dialect against all that is known of the parser that it stands in for: selectools' ToolCallParser.
+"""The `marker` dialect against all that is known of the parser that it is written for: selectools' ToolCallParser.
 
 Strategy: S1 to S19 is what that parser's documentation promises, P1 to P20 are inputs that it gets wrong; each has its
-test here, by its number. Texts whose outcome is all there is to say about them stand in `cases/dialects/marker.yaml`;
+test here, by its number. Texts whose outcome is all there is to say about them are in `cases/dialects/marker.yaml`;
 here is also what needs a route's settings, a native call or long input. Every text is read whole and in pieces.
 """
 

@@ -1,7 +1,7 @@
 """Prose that looks like a call of a form without tags: names, brackets, markers, manifests. Nothing of it is one.
 
 Strategy: every text goes through the reader whole and in pieces, under the two policies that take the most, with tools
-declared that bear the very names that stand in it. Whatever verdicts come of it, no call does, and the text stays.
+declared that bear the very names that are in it. Whatever verdicts come of it, no call does, and the text stays.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""A declared name in other letters or behind a prefix: the call has its arguments, or it is none.
+"""A declared name in other letters or after a prefix: the call has its arguments, or it is none.
 
 Strategy: calls as each dialect writes them, with the name respelt wherever it stands. A dialect whose opener is the
 name itself need not find it, but a call that is made of it is the same call, however the text is cut.

@@ -2,7 +2,7 @@
 
 The vectors do not say which tools a request declares, nor under which policy they hold; `SETTINGS` says it for each
 that needs more than "the tools that it expects are declared". Expected text is compared without the white space around
-it: what stands before the first call stays (law 3), and some vectors leave that white space out.
+it: what comes before the first call stays (law 3), and some vectors leave that white space out.
 """
 
 import json

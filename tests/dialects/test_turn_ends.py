@@ -1,6 +1,6 @@
 """A token with which a model ends its turn, left in the text by the server, costs no call and does not show beside one.
 
-Strategy: calls as each dialect writes them, and every such token behind them. Each dialect reads the same calls as
+Strategy: calls as each dialect writes them, and every such token after them. Each dialect reads the same calls as
 without the token, by name and among all dialects, whole and one character at a time.
 """
 

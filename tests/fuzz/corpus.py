@@ -41,7 +41,7 @@ def _with(data: bytes, number: int = 0) -> bytes:
 
 
 def words() -> Iterator[str]:
-    """What a fuzzer should know to write: all openers, and the marks that stand in the dialects' cases."""
+    """What a fuzzer should know to write: all openers, and the marks that are in the dialects' cases."""
     found: set[str] = set()
     for dialect in all_dialects().values():
         found.update(opener for opener in dialect.openers(("Bash", "Read")) if opener)

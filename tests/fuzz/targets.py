@@ -60,7 +60,7 @@ def chosen(data: bytes) -> tuple[int, list[int], bytes]:
 
 
 def text_of(data: bytes) -> str:
-    """Any bytes as text; lone surrogates may stand in it, as servers send them."""
+    """Any bytes as text; lone surrogates may be in it, as servers send them."""
     return data.decode("utf-8", "replace").replace("\ufffe", "\ud800")
 
 

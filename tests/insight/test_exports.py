@@ -273,7 +273,7 @@ def test_a_har_is_valid_and_keeps_both_bodies_and_the_verdicts(recording: Path, 
 
 
 def _holds(entry: Any, path: str) -> bool:
-    """Whether an entry has what stands at `path`, in all items of its lists."""
+    """Whether an entry has what is at `path`, in all items of its lists."""
     name, _, rest = path.partition(".")
     value = entry[name.removesuffix("[]")]
     return all(_holds(one, rest) for one in (value if isinstance(value, list) else [value])) if rest else True

@@ -61,5 +61,5 @@ def test_a_long_sentence_is_cut_and_a_secret_is_taken_out() -> None:
 
 
 def test_a_long_message_is_read_at_its_beginning() -> None:
-    """Behind what is kept of it as an excerpt, too: agents put a lot in front."""
+    """After what is kept of it as an excerpt, too: agents put a lot in front."""
     assert opening_of(_asked(f"<context>{'x' * 4000}</context>\nFix it. And more.")) == "Fix it."

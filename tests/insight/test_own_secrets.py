@@ -56,7 +56,7 @@ def test_the_keys_of_a_query_and_a_cookie_that_is_set() -> None:
 
 
 def test_what_was_redacted_before_is_no_secret() -> None:
-    """It stands in all of a recording without secrets, whose bodies would be searched and written anew for it."""
+    """It is in all of a recording without secrets, whose bodies would be searched and written anew for it."""
     assert own_secrets([("authorization", "Bearer <redacted>"), ("cookie", "a=<redacted>")]) is NO_SECRETS
     assert own_secrets([("authorization", "Bearer <redacted>"), ("x-api-key", SECRET)]).values == {SECRET}
 

@@ -84,7 +84,7 @@ def test_a_secret_behind_its_name_goes(text: str, clean: str) -> None:
 
 KEY = "abc123CANARY"
 SERVICE = "-----BEGIN PRIVATE " + r"KEY-----\nCANARY\n-----END PRIVATE " + "KEY-----"
-# What stands before a secret, the secret, and what stands behind it, as people and models write them.
+# What comes before a secret, the secret, and what comes after it, as people and models write them.
 WRITTEN = {
     "shell variable": ("export TOKEN=", KEY, " && make"),
     "shell variable of a vendor": ("STRIPE_KEY='", KEY, "'"),

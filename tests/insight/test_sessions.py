@@ -437,7 +437,7 @@ def test_a_side_that_changed_is_shown_word_by_word() -> None:
     shown = session_body(_session(turns), "s")
     assert "<del>yes</del><ins>no</ins>" in shown
     assert "&lt;b&gt;" in shown
-    assert "a cache of the prompt holds only up to there" in shown
+    assert "a prompt cache holds only up to that place" in shown
 
 
 # --- what it cost -----------------------------------------------------------------------------------------------------

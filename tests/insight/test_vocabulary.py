@@ -77,7 +77,7 @@ def _sentences() -> Iterator[tuple[str, str]]:
 
 
 def test_words_go_on_in_a_sentence() -> None:
-    """They stand behind a colon, a comma or "the model"."""
+    """They come after a colon, a comma or "the model"."""
     sentences = [*_sentences()]
     assert sentences
     for code, words in sentences:

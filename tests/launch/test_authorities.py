@@ -1,4 +1,4 @@
-"""What programs trust behind the forward proxy: files of authorities, and what they held before."""
+"""What programs trust after the forward proxy: files of authorities, and what they held before."""
 
 import ssl
 import subprocess

@@ -1,4 +1,4 @@
-"""Tools that stand in the conversation itself, through a real mitmdump: HTTP and WebSocket."""
+"""Tools that are in the conversation itself, through a real mitmdump: HTTP and WebSocket."""
 
 import json
 from collections.abc import Iterator

@@ -43,7 +43,7 @@ def left_running(folder: Path) -> list[str]:
 
 
 def demo(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """A run in this repository. It leaves nothing behind in `folder`, and no process."""
+    """A run in this repository. It leaves nothing after in `folder`, and no process."""
     command = [*COMMAND, *options]
     run = subprocess.run(
         command, capture_output=True, text=True, env=environment(folder), cwd=REPO, timeout=LIMIT, check=False
@@ -115,7 +115,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def demo_of(clone: Path) -> subprocess.CompletedProcess[str]:
-    """The demo of a clone, as fast as it goes. It leaves nothing behind."""
+    """The demo of a clone, as fast as it goes. It leaves nothing after."""
     left = clone.with_name("left")
     inside = {**environment(left), "PYTHONPATH": str(clone / "addon")}
     run = subprocess.run(

@@ -3,7 +3,7 @@
 | test | rows, each for all of `SDKS` in all of their ways |
 | --- | --- |
 | an agent runs a call and goes on | plain, TLS, and (streamed) through a proxy with TLS on both sides |
-| what a model says | `SHAPES`: two calls with text before, between and behind, no arguments, 200 KB, not ASCII, ... |
+| what a model says | `SHAPES`: two calls with text before, between and after, no arguments, 200 KB, not ASCII, ... |
 | how a reply ends | `CUTS` x (limit, broken connection, error event) |
 | native to text, and the round trip | `KINDS` |
 | every dialect | `DIALECTS`, ranks 1 to 8 of the catalogue, whole conversations, the APIs in turn |
@@ -64,7 +64,7 @@ RUN: dict[str, Callable[..., str]] = {
 
 @dataclass
 class Proxy:
-    """A mitmdump in both modes, the upstream behind each, and what every flow must hold in the end."""
+    """A mitmdump in both modes, the upstream after each, and what every flow must hold in the end."""
 
     host: Host
     secure: Secure
@@ -332,7 +332,7 @@ _DSML = '<｜DSML｜{0}>\n<｜DSML｜{1}invoke name="read_file">\n<｜DSML｜{1}
 _DSML += "</｜DSML｜{1}parameter>\n</｜DSML｜{1}invoke>\n</｜DSML｜{0}>"
 _M3 = "]<]minimax[>["
 # By rank in the catalogue, the forms of that rank: the dialect that its verdict names, and a call of read_file as its
-# models write it, behind the prose that may stand before it.
+# models write it, after the prose that may come before it.
 DIALECTS: dict[int, list[tuple[str, str]]] = {
     1: [
         (
@@ -447,7 +447,7 @@ def _in_last_frame(text: str, last: str | Mapping[str, Any]) -> Reply:
 
 @pytest.mark.parametrize("shape", ["whole", "stream", "last_frame"])
 def test_google_genai_calls_functions_by_itself(proxy: Proxy, shape: str) -> None:
-    """`last_frame`: the call's end and the finish reason come in one frame, else an empty text behind it says `STOP`.
+    """`last_frame`: the call's end and the finish reason come in one frame, else an empty text after it says `STOP`.
 
     The API sends both. Of a stream, version 2 keeps the results of the last frame alone: it runs a call in an earlier
     one and never answers it (`Models.generate_content_stream`), also one that the API itself makes. So a lifted call

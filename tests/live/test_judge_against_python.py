@@ -31,7 +31,7 @@ def test_the_other_version_judges_by_its_own_configuration(
 
 
 def test_the_smallest_text_that_another_version_reads_in_another_way(tmp_path: Path) -> None:
-    """The other version is this one, behind a pipe, whose `parse` takes every call in code for one."""
+    """The other version is this one, after a pipe, whose `parse` takes every call in code for one."""
     other = with_members(tmp_path / "python", {"policy": "lenient"})
     text = f"So:\n```\n{manyflows.written('Bash', command='ls')}\n```\n"
     flow = manyflows.flow_of("f", [], manyflows.streamed(text), tools=manyflows.TOOLS[2:3])

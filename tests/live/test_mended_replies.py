@@ -118,7 +118,7 @@ def test_an_ordinary_error_stays(running: Host, status: int) -> None:
 
 
 def test_an_error_in_the_middle_of_a_stream(running: Host) -> None:
-    """Groq's, behind a chunk with a role, as `curl` shows it."""
+    """Groq's, after a chunk with a role, as `curl` shows it."""
     role = {"choices": [{"index": 0, "delta": {"role": "assistant"}, "finish_reason": None}]}
     begun = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", **role}
     told = {"message": "Failed to call a function.", "code": "tool_use_failed", "status_code": 400}

@@ -1,7 +1,7 @@
 """Upstreams that never end a reply: a finish reason, and then the connection stays open, without `[DONE]`.
 
 Through a real mitmdump, the client of every API has all of the reply by then: a raw socket, and the OpenAI SDK. Over
-WebSocket a connection always stays open behind a reply, and a turn has all that it holds by its terminal message.
+WebSocket a connection always stays open after a reply, and a turn has all that it holds by its terminal message.
 """
 
 import json
@@ -29,7 +29,7 @@ from support.wirecases import (
 CONFIG = fiveroutes.CONFIG  # of `running`
 DONE = b"data: [DONE]\n\n"
 DECLARED = [{"type": "function", "function": {"name": tool.name, "parameters": tool.schema}} for tool in TOOLS]
-# By API: the body of a request, and what stands in the last frame of a reply.
+# By API: the body of a request, and what is in the last frame of a reply.
 ASKED: Mapping[str, tuple[Callable[[Any], dict[str, Any]], bytes]] = {
     "openai_chat": (chat_request, b'"finish_reason":"'),
     "openai_responses": (responses_request, b'"type":"response.completed"'),
@@ -37,7 +37,7 @@ ASKED: Mapping[str, tuple[Callable[[Any], dict[str, Any]], bytes]] = {
     "gemini": (gemini_request, b'"finishReason":"'),
     "ollama": (chat_request, b'"done":true'),
 }
-# By route: what the model says, and what stands in what the client gets.
+# By route: what the model says, and what is in what the client gets.
 SAID: Mapping[str, tuple[str, Sequence[Native], Sequence[str]]] = {
     "lift": (TEXT.format(*INVOKE), (), ["read_file", "now", "That is all."]),
     "lower": ("Let me look.", MEANT, ["function_calls>", "read_file"]),
@@ -48,7 +48,7 @@ SAID: Mapping[str, tuple[str, Sequence[Native], Sequence[str]]] = {
 
 
 def unended(reply: Reply) -> Reply:
-    """A reply whose last frame comes, and nothing behind it."""
+    """A reply whose last frame comes, and nothing after it."""
     return replace(reply, pieces=[piece.removesuffix(DONE) for piece in reply.pieces], stays=True)
 
 

@@ -2,7 +2,7 @@
 
 One mitmdump serves all tests. Its configuration has a route for each kind, chosen by the first part of the path; the
 second is a number that tells the flow. What is checked is what the SDK hands to an agent (text, calls that parse,
-finish reason, usage), what stands in the flow, and at the end that mitmdump has nothing to complain of.
+finish reason, usage), what is in the flow, and at the end that mitmdump has nothing to complain of.
 
 A little over 300 lines: the tests share the proxy and what is said on it.
 """
@@ -245,7 +245,7 @@ def test_an_error_event_passes(running: Host, way: Way, after: str, verdicts: li
 
 
 def broken(place: Place, said: str) -> Choice:
-    """What the SDK has when an upstream breaks off behind `said`."""
+    """What the SDK has when an upstream breaks off after `said`."""
     answer = Answer()
     with client(place.url()) as sdk:
         chunks = chunks_of(sdk)

@@ -18,7 +18,7 @@ COUNT = 12
     ("how", "why"), [(signal.SIGTERM, "mitmproxy ended"), (signal.SIGKILL, "mitmproxy was killed")]
 )
 def test_all_is_written_however_mitmdump_ends(tmp_path: Path, how: signal.Signals, why: str) -> None:
-    """The signal comes right behind the last reply, when the process that writes may not even have loaded."""
+    """The signal comes right after the last reply, when the process that writes may not even have loaded."""
     folder = tmp_path / "recordings"
     with (
         upstream(*[Reply(streamed(CALL))] * COUNT) as server,

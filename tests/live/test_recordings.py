@@ -1,4 +1,4 @@
-"""Every recording through sockets, at its pace: `toolcalls serve` plays it, and mitmdump with the addon stands between.
+"""Every recording through sockets, at its pace: `toolcalls serve` plays it, and mitmdump with the addon is between.
 
 What a client gets must be what it got on the day of the recording. Ids of calls are made of the request, which names
 its host, so they differ; so does the time of a reply that stands for an error. The bytes are compared and no times: the

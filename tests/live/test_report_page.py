@@ -572,7 +572,7 @@ def _numbers(color: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", color)[:3]]
 
 
-# The texts whose contrast with what lies behind them is too small: https://www.w3.org/TR/WCAG22/#contrast-minimum
+# The texts whose contrast with what lies after them is too small: https://www.w3.org/TR/WCAG22/#contrast-minimum
 _CONTRAST = r"""
 () => {
   const light = (color) => {

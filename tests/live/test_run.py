@@ -52,7 +52,7 @@ def command(*words: str) -> list[str]:
 
 
 def run(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """A run that leaves no file behind."""
+    """A run that leaves no file after."""
     done = subprocess.run(
         command("run", *words),
         capture_output=True,

@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Seen:
-    """A mitmweb, the upstream behind it, and a browser."""
+    """A mitmweb, the upstream after it, and a browser."""
 
     server: Upstream
     web: Web

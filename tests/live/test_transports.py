@@ -158,7 +158,7 @@ CREATE = {"type": "response.create", "model": "m", "input": "go", "tools": [TOOL
 
 @pytest.mark.parametrize("deflate", [True, False], ids=["deflate", "plain"])
 def test_messages_that_need_no_change_stay(tmp_path: Path, *, deflate: bool) -> None:
-    """A message leaves as the text that came, behind one that was changed, too."""
+    """A message leaves as the text that came, after one that was changed, too."""
     out = tmp_path / "out.flow"
     lifted, plain = stream([[f"I look.\n\n{CALL}"]]), stream([["Größe: <inv is no call. 😀\n"]])
     with (

@@ -203,7 +203,7 @@ def test_sigterm_marks_what_it_cuts(folder: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("body", [b"".join(streamed(TEXT, 400)), whole(TEXT)], ids=["sse", "whole"])
 def test_content_length_growth(proxy: Host, body: bytes) -> None:
-    """A longer body behind the old length is cut without a word."""
+    """A longer body after the old length is cut without a word."""
     kind = "text/event-stream" if body.startswith(b"data:") else "application/json"
     got, flow = proxy.ask(Reply([body], {"content-type": kind}, framing="length"))
     assert calls_in(got.body) == MADE

@@ -1,6 +1,6 @@
 """Google Vertex AI from end to end: the official SDKs, a real mitmdump with the addon, a scripted upstream.
 
-Vertex has no API of its own for these models. Its paths name a project, a place and a model, and behind them stand the
+Vertex has no API of its own for these models. Its paths name a project, a place and a model, and after them stand the
 APIs of Anthropic, Google, OpenAI and Mistral. One mitmdump serves all tests; its configuration has a route for each
 kind, chosen by the first part of the path. What an SDK hands to an agent is checked by the strict clients where there
 is one for the API.
@@ -252,7 +252,7 @@ WAYS = {
 
 
 def _joined(replies: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The replies of a stream as one whole reply: parts of text joined, calls behind them."""
+    """The replies of a stream as one whole reply: parts of text joined, calls after them."""
     parts = [part for reply in replies for part in reply["candidates"][0]["content"]["parts"]]
     text = "".join(part.get("text", "") for part in parts)
     return geminiclient.reply([text, *(part for part in parts if "functionCall" in part)], "STOP")

@@ -2,7 +2,7 @@
 
 Strategy: each way to the upstream takes the same row of turns; what a turn may hold is tested without TLS in
 `live/test_openai_responses`. One message becomes several only through the connection that mitmproxy writes to, which
-lies at another place behind each kind of tunnel, so all that matters here is that it is found.
+lies at another place after each kind of tunnel, so all that matters here is that it is found.
 """
 
 import json

@@ -1,7 +1,7 @@
 """What is said of a reply that leaves its agent without a call (`mending/reply_watch.py`), fact by fact.
 
 A row has the facts of a reply, what its API is like, and the notes. A fact is `text …`, `thought …`, `ended …`,
-`called`, `lifted`, `other`, `moves`, `closed`, `missed`; behind `2:` it is one of the second message; `{…}` is a
+`called`, `lifted`, `other`, `moves`, `closed`, `missed`; after `2:` it is one of the second message; `{…}` is a
 payload that is no event of the reply, and `={…}` one that is.
 """
 
@@ -22,7 +22,7 @@ EMPTY = "empty: finish stop, tokens unknown, 0 characters of reasoning"
 COUNTED = "empty: finish stop, 1,234 output tokens, 0 characters of reasoning"
 NO_FINISH = "no_finish: the reply ended without a finish reason"
 PROMISES = "finish_promises_calls: the finish reason is that of calls, and there is none"
-IN_TEXT = "reasoning_in_text: reasoning stands in the text, in tags"
+IN_TEXT = "reasoning_in_text: the text holds reasoning, in tags"
 CALL = "call(a)"  # in reasoning: a call of `a`
 FAILED = '{"error": {"message": "Failed to call a function.", "failed_generation": "<function=a>{}</function>"}}'
 

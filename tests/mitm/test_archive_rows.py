@@ -1,4 +1,4 @@
-"""Rows of Parquet: what stands in them, and the queries of docs/archives.md."""
+"""Rows of Parquet: what is in them, and the queries of docs/archives.md."""
 
 import re
 import stat

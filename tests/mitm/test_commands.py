@@ -190,7 +190,7 @@ def test_why_tells_every_condition(desk: Desk, case: str) -> None:
 
 
 def test_why_tells_of_a_native_twin(desk: Desk) -> None:
-    """One that comes behind the text is not known to when the text is lifted."""
+    """One that comes after the text is not known to when the text is lifted."""
     reply = json.loads(whole(CALL))
     reply["choices"][0]["message"]["tool_calls"] = [NATIVE]
     desk.flow("", body=json.dumps(reply).encode(), kind="application/json")
@@ -265,7 +265,7 @@ def test_in_mitmweb_the_flow_that_was_opened_last_has_the_focus(desk: Desk) -> N
     for flow, said in zip(flows, ("Bash (invoke) lifted", "fenced", "no call in text"), strict=True):
         look(flow)
         assert said in str(desk.run("toolcalls.why @focus"))
-    look(tflow.tflow(resp=True))  # one that the list does not hold, as behind a filter
+    look(tflow.tflow(resp=True))  # one that the list does not hold, as after a filter
     assert "no call in text" in str(desk.run("toolcalls.why @focus"))
     assert flows[0].response is not None
     shown = contentviews.prettify_message(flows[0].response, flows[0]).text

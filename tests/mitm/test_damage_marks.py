@@ -1,4 +1,4 @@
-"""A user finds flows with damage in the list: by mark, by what stands in `worst`, and with a filter."""
+"""A user finds flows with damage in the list: by mark, by what is in `worst`, and with a filter."""
 
 import pytest
 from mitmproxy import flowfilter, http

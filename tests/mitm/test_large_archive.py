@@ -1,6 +1,6 @@
 """An archive far larger than memory should be: judged from its beginning to its end, with memory that stays flat.
 
-The archive is made of the recorded streams behind requests of up to 250 KB, in several files. `make test-long` writes
+The archive is made of the recorded streams after requests of up to 250 KB, in several files. `make test-long` writes
 1 GB of it; else it is as small as shows that all of it is read. Memory is the largest resident size of the process that
 judges, which the kernel counts.
 """

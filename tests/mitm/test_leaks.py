@@ -1,4 +1,4 @@
-"""Nothing leaks: what a request and a reply hold of secrets stands in none of our own outputs (T2, K00 to K13).
+"""Nothing leaks: what a request and a reply hold of secrets is in none of our own outputs (T2, K00 to K13).
 
 Strategy: one exchange with canaries in every header, in the URL, in both bodies and in a fault's own words goes through
 the hooks; then all that the addon has written (log lines of every level, journal, comment, mark, report, the view) is

@@ -137,7 +137,7 @@ def test_a_request_whose_reply_is_not_read_goes_again(monkeypatch: pytest.Monkey
 
 
 def test_a_request_that_failed_is_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An agent that stands still mostly does so behind an error of the server's."""
+    """An agent that stands still mostly does so after an error of the server's."""
 
     async def work() -> None:
         with _proxy(monkeypatch) as (addon, page):
@@ -381,7 +381,7 @@ def test_a_late_reply_of_a_connection_costs_the_page_what_the_first_ones_did(mon
 
 
 def test_the_list_says_what_a_websocket_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Behind the summary of its replies that have ended; a comment of the user's own stays."""
+    """After the summary of its replies that have ended; a comment of the user's own stays."""
     coming: list[tuple[int, Any]] = []
     monkeypatch.setattr(live, "replies_in_progress", lambda _: coming)
     monkeypatch.setattr(live, "progress_of", lambda said: said)

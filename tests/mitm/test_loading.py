@@ -1,4 +1,4 @@
-"""What is loaded when: a start loads little, and the rest comes in slices behind it, so that the first flow finds all.
+"""What is loaded when: a start loads little, and the rest comes in slices after it, so that the first flow finds all.
 
 Strategy: a fresh interpreter says which modules are loaded at each step, since those of this one are loaded long since.
 A count of modules needs no clock.
@@ -104,7 +104,7 @@ def test_what_is_loaded_is_not_looked_at_by_each_garbage_collection(steps: dict[
 def test_the_tables_of_all_dialects_are_built_behind_the_start(steps: dict[str, list[int]]) -> None:
     before_the_first_exchange, behind_it = steps["tables"]
     assert before_the_first_exchange > 0
-    assert behind_it - before_the_first_exchange <= 1  # behind a call, invented results are looked for as well
+    assert behind_it - before_the_first_exchange <= 1  # after a call, invented results are looked for as well
 
 
 def test_where_the_addon_cannot_be_loaded_mitmproxy_ends(

@@ -26,7 +26,7 @@ from toolcalls.mitm.metrics.counts import _VALUES, OTHER, Metrics
 DASHBOARD = REPO / "config" / "grafana-dashboard.json"
 _NAMES = re.compile(r"\b(?:toolcalls|process)_\w+")
 _BY = re.compile(r"\bby \(([^)]*)\)")
-SAMPLES = ("", "_bucket", "_sum", "_count", "_created")  # behind a metric's name
+SAMPLES = ("", "_bucket", "_sum", "_count", "_created")  # after a metric's name
 
 
 @pytest.fixture

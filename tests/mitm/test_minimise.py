@@ -41,7 +41,7 @@ TOOLS = [*manyflows.TOOLS, manyflows.tool("send_invoice", "customer", "amount"),
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    """A flow whose call is fenced, behind one whose call was lifted."""
+    """A flow whose call is fenced, after one whose call was lifted."""
     fine = manyflows.flow_of(
         "fine", [manyflows.user("go")], manyflows.streamed(manyflows.written("Bash", command="ls"))
     )

@@ -42,7 +42,7 @@ HOSTILE = {
     "tags": "a\U000e0041\ufe0fb",
     "NUL and DEL": "a\x00b\x7f",
 }
-# What may stand in no output: C0 but line end and tab, C1, bidirectional, zero-width and tag characters, separators.
+# What may be in no output: C0 but line end and tab, C1, bidirectional, zero-width and tag characters, separators.
 UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f]")
 
 

@@ -1,4 +1,4 @@
-"""Recordings keep the verdicts of when the reply passed; the current configuration's stand beside them."""
+"""Recordings keep the verdicts of when the reply passed; the current configuration's are beside them."""
 
 import json
 from collections.abc import Iterator

@@ -96,7 +96,7 @@ def test_a_text_is_yaml_whatever_it_says(texts: list[str]) -> None:
     "text", [CALL, *(f"{hard}\n{CALL}\n  {hard}" for hard in HARD), "```\n" + CALL, CALL[:-24], "{ - : # '"]
 )
 def test_every_part_of_a_view_has_its_colour(addon: ToolCalls, text: str) -> None:
-    """mitmproxy's highlighter gives up behind what it cannot read, so what comes last says whether it did."""
+    """mitmproxy's highlighter gives up after what it cannot read, so what comes last says whether it did."""
     flow = _exchange(addon, text, asked(user=f"  so: it is\n{text}"))
     shown = _shown(flow)
     list(yaml.parse(shown.text.replace("\t", " ")))

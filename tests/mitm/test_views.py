@@ -337,7 +337,7 @@ def test_a_rule_that_said_no_says_what_would_take_the_call(reason: str) -> None:
 
 
 def test_a_quoted_call_is_shown_to_the_end_of_its_quotation(addon: ToolCalls) -> None:
-    """Nothing of it was read but its beginning; what was quoted is seen all the same, and nothing behind it."""
+    """Nothing of it was read but its beginning; what was quoted is seen all the same, and nothing after it."""
     for reason in ("fenced", "indented_code", "block_quote", "html_comment", "reasoning"):
         shown = _shown(_exchange(addon, f"{_TAKEN[reason]}\nmore")).text
         assert f"1 declined: {reason}" in shown
@@ -348,7 +348,7 @@ def test_a_quoted_call_is_shown_to_the_end_of_its_quotation(addon: ToolCalls) ->
 
 
 def test_what_is_no_call_is_not_told_as_one(addon: ToolCalls) -> None:
-    """A result that the model made up, and what stands behind the last candidate that is looked at."""
+    """A result that the model made up, and what comes after the last candidate that is looked at."""
     result = _shown(_exchange(addon, f"{CALL}\n<function_results>\nok\n</function_results>\n")).text
     assert "  2 declined:   a tool result  text → stays as it is (invented_result)" in result
     assert "model:     wrote a tool result itself" in result

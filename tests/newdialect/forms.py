@@ -128,13 +128,13 @@ def _is_call(value: Any) -> bool:
 
 
 def _around(text: str, start: int, end: int) -> tuple[str, str]:
-    """The marks in front of a body and behind it, "" for none."""
+    """The marks in front of a body and after it, "" for none."""
     before, behind = BEFORE.search(text[:start]), BEHIND.match(text[end:])
     return before[1] if before else "", behind[1] if behind else ""
 
 
 def _closers(opening: str, closing: str) -> list[str]:
-    """What may close a call, of the marks that stand behind it: all, up to the next call, or the first one."""
+    """What may close a call, of the marks that come after it: all, up to the next call, or the first one."""
     up_to = closing.partition(opening)[0] if opening else closing
     first = re.match(TOKEN, closing)
     return list(dict.fromkeys(one for one in (first[0] if first else "", up_to, closing) if one))
@@ -283,7 +283,7 @@ def _key_values(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
 
 
 def _named(name: str, text: str, tools: Sequence[str]) -> Iterator[Candidate]:
-    """A name in words or between marks, with its arguments as JSON behind it."""
+    """A name in words or between marks, with its arguments as JSON after it."""
     for start, end, value in _jsons(text, "{"):
         if not isinstance(value, dict) or _is_call(value):
             continue
@@ -354,7 +354,7 @@ def _keyed(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
 
 
 def _calls(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
-    """Calls as Python writes them, behind a mark."""
+    """Calls as Python writes them, after a mark."""
     head = re.search(rf"({TOKEN})(\s*)(\[?)[A-Za-z_][\w.]*\((?:[A-Za-z_]\w*\s*=|\))", text)
     if head is None:
         return

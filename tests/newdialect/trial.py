@@ -109,7 +109,7 @@ def tried(text: str, tools: tuple[Tool, ...], name: str) -> Trial:
 
 
 def _block(events: Sequence[Event]) -> tuple[str, str]:
-    """The markup with what stands between it, and the text around it."""
+    """The markup with what is between it, and the text around it."""
     texts = [event for event in events if isinstance(event, Text | Markup)]
     places = [place for place, event in enumerate(texts) if isinstance(event, Markup)]
     if not places:
@@ -131,7 +131,7 @@ def _same(block: str, written: str) -> bool:
 
 
 def beside(text: str, block: str) -> Iterator[str]:
-    """Tags directly in front of the calls or behind them, which must belong to the dialect, too."""
+    """Tags directly in front of the calls or after them, which must belong to the dialect, too."""
     before, _, behind = text.partition(block) if block else ("", "", "")
     for found in (re.search(rf"{TAG}\s*\Z", before), re.match(rf"\s*{TAG}", behind)):
         if found:

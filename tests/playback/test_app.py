@@ -26,7 +26,7 @@ def recorded(text: str, pieces: tuple[Piece, ...] = PIECES, **more: Any) -> Reco
 
 
 class Host:
-    """Stands in for uvicorn: one request after the other, and what was sent and said."""
+    """Is in for uvicorn: one request after the other, and what was sent and said."""
 
     def __init__(self, *recordings: Recording, faults: Iterable[str] = (), **more: Any) -> None:
         self.said: list[str] = []

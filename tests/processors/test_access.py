@@ -85,7 +85,7 @@ def test_the_first_rule_that_holds_decides(rules: Any, default: str, members: Me
     assert (judgement.refusal is None) == (first is None)
     if judgement.refusal is not None:
         assert judgement.refusal.reason == "access"
-        # A rule behind it is named where an argument came first that made that one hold: either would block.
+        # A rule after it is named where an argument came first that made that one hold: either would block.
         assert judgement.refusal.rule in {"default", *(name for name in map(str, range(len(rules))) if holds(name))}
 
 

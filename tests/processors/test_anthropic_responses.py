@@ -1,8 +1,8 @@
 """Processors on the wires whose replies are rows of blocks or items: `anthropic` and `openai_responses`.
 
 Strategy: the cases of `openai_chat.yaml`, which say what a model does and what its client gets, are run on these wires
-too, in every kind of exchange, streamed and whole. What native calls leave behind in a row (which block or item stands
-where, what broke off, why the reply ended) stands in `tests/cases/processors/anthropic_and_openai_responses.yaml`, cut
+too, in every kind of exchange, streamed and whole. What native calls leave behind in a row (which block or item is
+where, what broke off, why the reply ended) is in `tests/cases/processors/anthropic_and_openai_responses.yaml`, cut
 at every place. All that a client gets is read by the strict clients. Laws end it: any row, any rules, any cut.
 """
 
@@ -265,7 +265,7 @@ def test_what_is_blocked_goes_and_all_else_arrives_in_order(
 
 @pytest.mark.parametrize("dialect", all_dialects())
 def test_calls_on_both_sides_of_reasoning_reach_a_text_client(dialect: str) -> None:
-    """The reasoning decides what came before it; the calls behind it are written and screened all the same."""
+    """The reasoning decides what came before it; the calls after it are written and screened all the same."""
     row = [{"call": "Bash", "arguments": {"command": "ls"}}, {"thinking": "Hm."}]
     row.append({"call": "Bash", "arguments": {"command": "pwd"}})
     route = Route(access=route_of(LAW).access)

@@ -7,7 +7,7 @@ The readers of `support.careless` are written down from what clients do. Of the 
 anything in what leaves; the permitted one leaves byte for byte.
 
 Every shape is played on one API of each kind: where text comes in deltas, and where it comes in blocks. The screen
-takes a reply's text behind its wire, so on the others only the frames around it differ: they get some shapes of each
+takes a reply's text after its wire, so on the others only the frames around it differ: they get some shapes of each
 form.
 """
 
@@ -91,7 +91,7 @@ def test_a_call_over_several_blocks_is_one_call(form: str, wire: str, body_form:
     call = FORMS[form].write
     dialect = FORMS[form].dialect
     for command in ("rm -rf x", "du -sh x"):
-        # Words, so that no candidate streams; one word alone in a wrapper is a stray one, with a call behind it.
+        # Words, so that no candidate streams; one word alone in a wrapper is a stray one, with a call after it.
         text = call("execute_command", [("title", "a"), ("command", command)], "So it is.\n")
         for at in some(range(1, len(text)), 10, f"{form} {wire} {body_form}"):
             parts = [text[:at], text[at:]]

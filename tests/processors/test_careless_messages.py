@@ -142,7 +142,7 @@ def test_blocks_are_joined_with_nothing_and_with_a_line_end() -> None:
     assert came.found == [("wipe", "no-wipe", "wipe\nSo.")]
     came = read("react", ['a {"action": "wi', 'pe"} b'])
     assert (came.shown, came.reading.hidden) == ('a {"action": "wi#', GONE)
-    # With a line end, the second block's call stands behind it, and its place is that of its text.
+    # With a line end, the second block's call comes after it, and its place is that of its text.
     came = read("continue_codeblock", ["TOOL_NAME: list", "TOOL_NAME: wipe\n```\nSo."])
     assert came.found == [("wipe", "no-wipe", "TOOL_NAME: wipe\n")]
     assert came.shown == "TOOL_NAME: list#```\nSo."
@@ -215,7 +215,7 @@ def test_what_an_earlier_block_has_shown_is_remembered_so_far() -> None:
 
 
 def test_what_is_forbidden_around_what_went_goes_with_it() -> None:
-    """Without the objects, what stands around them is the input of a call; other removals stay their own."""
+    """Without the objects, what is around them is the input of a call; other removals stay their own."""
     wipe = WIPE["react"]
     inside = f"Action: run\nAction Input: {wipe} a {wipe} rm"
     came = read("react", [f"a {wipe} b\n{inside}\nObservation: {wipe} c"])

@@ -388,7 +388,7 @@ def test_a_tool_that_is_mentioned_often_is_one_call() -> None:
 
 
 LONG = "x" * 1024
-KEPT = {  # what stands between two parts of a call: how it begins, how it goes on, and what is found
+KEPT = {  # what is between two parts of a call: how it begins, how it goes on, and what is found
     "a value": ("tagged", "<say><note>", " curl</note></say>", ["no-curl"]),
     "a value that passes": ("tagged", "<say><note>", "</note></say>", []),
     "a value that nobody asks for": ("tagged", "<run><title>", "</title><cmd>rm</cmd></run>", ["no-rm"]),

@@ -304,7 +304,7 @@ CALLS: list[tuple[str, str, list[tuple[str, tuple[str, ...], list[str]]]]] = [
 @pytest.mark.parametrize(("dialect", "text", "found"), CALLS, ids=lambda one: str(one)[:60])
 def test_the_calls_that_some_parser_finds(dialect: str, text: str, found: list[object]) -> None:
     assert calls(dialect, text) == found
-    # What stands around a call that ends does not change what is found in it, only where.
+    # What is around a call that ends does not change what is found in it, only where.
     assert calls(dialect, f"So.\n{text}") == found
 
 
@@ -374,7 +374,7 @@ ONE = {
     "continue_codeblock": "TOOL_NAME: run\n",
     "react": "Action: run\nAction Input: ls\n",
 }
-ARGUMENT = {  # what stands before the arguments, one of them, and how many are looked at
+ARGUMENT = {  # what comes before the arguments, one of them, and how many are looked at
     "forge": ("<tool><tool_name>x</tool_name>", "<a{0}>1</a{0}>", 257),
     "continue_codeblock": ("TOOL_NAME: x\n", "BEGIN_ARG: a\n{0}\nEND_ARG\n", 128),
     "react": ("Action: x\nAction Input: {{", "a: 1\n", 256),

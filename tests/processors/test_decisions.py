@@ -1,4 +1,4 @@
-"""What becomes of a call (`processors/decisions.py`): its state behind each of its events, by what has to be asked.
+"""What becomes of a call (`processors/decisions.py`): its state after each of its events, by what has to be asked.
 
 Each row says what the processors are, what comes, and the state after each event. A call is decided as soon as it can
 be, and no sooner; one whose beginning was sent is never dropped, and never completed once it is blocked.
@@ -51,7 +51,7 @@ REACTORS = {"reactors": (Reactor("r.py", "f", ("Bash",)),)}
 FILTERS = {"filters": (Filter("word", literal="secret", replace="[..]", calls=True),)}
 
 U, P, D, B, R = "undecided", "passed", "dropped", "broken_off", "replaced"
-# settings, the pieces of a call of Bash, and its state behind the name, each piece and the end
+# settings, the pieces of a call of Bash, and its state after the name, each piece and the end
 ROWS: dict[str, tuple[dict[str, Any], list[str], list[str]]] = {
     "nothing is asked": ({}, ['{"command":', '"ls"}'], [P] * 4),
     "its name": ({"access": NO_BASH}, ["{}"], [D] * 3),

@@ -1,7 +1,7 @@
 """Processors on the wires whose calls come whole: `gemini` and `ollama`.
 
 Strategy: the cases of `openai_chat.yaml`, which say what a model does and what its client gets, are run on these wires
-too, in every kind of exchange and every form. What is the wires' own (which frame a call leaves, what stands in its
+too, in every kind of exchange and every form. What is the wires' own (which frame a call leaves, what is in its
 place, the numbering, signatures) stands frame by frame in `tests/cases/processors/{gemini,ollama}.yaml`. All that a
 client gets is read by the strict clients, wherever the bytes are cut.
 """

@@ -144,7 +144,7 @@ CALL = '<function_calls>\n<invoke name="Bash">\n<parameter name="command">rm</pa
 @law
 @given(st.data(), st.sampled_from(KINDS), st.sampled_from(["sse", "whole"]), st.integers(0, 2), st.booleans())
 def test_a_replacement_makes_no_call(data: st.DataObject, kind: Kind, form: Any, times: int, fenced: bool) -> None:
-    """A word that a filter takes away stands somewhere in a call, so that it is none before."""
+    """A word that a filter takes away is somewhere in a call, so that it is none before."""
     text = CALL
     begins = CALL.index("name=") + 11
     for count in range(times + 1):

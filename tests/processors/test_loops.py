@@ -174,7 +174,7 @@ def at(text: str, times: int = 3, before: Sequence[str] = (), step: int = 0) -> 
 @pytest.mark.parametrize("times", [2, 3, 8])
 @pytest.mark.parametrize("begin", ["", "Well:", "Well.\n"])
 def test_a_passage_counts_when_it_stands_so_often(times: int, begin: str) -> None:
-    """A window of 128 characters must have it behind it `times` - 1 times; text is looked at every 32 characters."""
+    """A window of 128 characters must have it after it `times` - 1 times; text is looked at every 32 characters."""
     enough = len(begin) + (times - 1) * len(PASSAGE) + 128
     found = at(begin + PASSAGE * 60, times)
     assert found is not None
@@ -232,3 +232,10 @@ def test_a_passage_has_letters() -> None:
     assert at("abc def 1 2 3. " * 60) is not None
     assert at("x" * 2000) is None  # one letter, again and again
     assert at("xy" * 1000) is not None
+
+
+@pytest.mark.parametrize(("before", "found"), [(5, None), (6, "same_result")])
+def test_without_settings_the_seventh_equal_result_is_a_loop(before: int, found: str | None) -> None:
+    loops = CallLoops(Loops(same_call=0, cycle=0), (EarlierCall("a", "{}", "x"),) * (before + 1))
+    loop = loops.detect("a", "{}")
+    assert (None if loop is None else loop.what) == found

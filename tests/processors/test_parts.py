@@ -471,7 +471,7 @@ def test_filters_do_the_same_however_the_text_is_cut(data: st.DataObject, words:
     shown, told_of = filtered(pieces)
     assert shown == filtered([text])[0]
     assert told_of == text
-    # `any` puts back what stood behind its `=`, and what a filter puts there is not looked at again.
+    # `any` puts back what was after its `=`, and what a filter puts there is not looked at again.
     assert "secret" not in re.sub(r"pass=\w+\?", "", shown)
 
 
@@ -637,7 +637,7 @@ def test_a_reactor_that_hangs_is_ended_and_left_alone(
     if does == "computes":
         monkeypatch.setattr(reactor_runner, "_PATIENCE", 10_000)
     else:
-        begun = iter([0.0])  # the runner's first question, which may come behind the call's beginning
+        begun = iter([0.0])  # the runner's first question, which may come after the call's beginning
         clock = {**vars(time), "monotonic": lambda: next(begun, 60.0 if calls else 0.0)}
         monkeypatch.setattr(reactor_runner, "time", SimpleNamespace(**clock))
     with pytest.raises(Failed, match=r"took longer than 0\.05 s"):

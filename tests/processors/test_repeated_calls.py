@@ -342,7 +342,7 @@ def test_arguments_that_come_as_a_string_are_looked_at(whole: bool, mend: list[s
 
 
 def test_what_a_call_begins_with_is_looked_at_also_where_pieces_follow() -> None:
-    """Some clients put the pieces behind it."""
+    """Some clients put the pieces after it."""
     for first, word in (("rm x", "blocked Bash no-rm"), ("pwd", "passed Bash")):
         block = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": first}}
         delta = {"type": "input_json_delta", "partial_json": '{"command":"ls"}'}

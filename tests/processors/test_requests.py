@@ -185,7 +185,7 @@ NOTICE, TEXT = "[blocked: shell]", "Use the editor."
 CHAT_CALL = {"id": "c", "type": "function", "function": {"name": "x", "arguments": "{}"}}
 
 # By wire: the member that holds the turns; the reply with the notice, alone and with a call beside it; what the tool
-# answered; the model's next words; the user's next words, bare and behind the text.
+# answered; the model's next words; the user's next words, bare and after the text.
 TURNS: dict[str, dict[str, Any]] = {
     "openai_chat": {
         "key": "messages",
@@ -253,7 +253,7 @@ FIRST = {
 
 
 def told(wire: str, turns: list[Any], route: Route = STEERING) -> tuple[list[Any], tuple[str, ...]]:
-    """The turns behind the first as they are sent, and what is noted."""
+    """The turns after the first as they are sent, and what is noted."""
     first = FIRST.get(wire, {"role": "user", "content": "Go."})
     raw = json.dumps({"model": "m", TURNS[wire]["key"]: [first, *turns]}).encode()
     results = []
@@ -269,7 +269,7 @@ def test_the_text_stands_before_what_the_user_says_next(wire: str) -> None:
     row = TURNS[wire]
     bare, steered_ = row["user"]
     assert told(wire, [row["reply"], bare]) == ([row["reply"], steered_], ("steering text for shell",))
-    # In a later request it stands where it stood, and nowhere else; what it says is never said twice.
+    # In a later request it is where it stood, and nowhere else; what it says is never said twice.
     assert told(wire, [row["reply"], bare, row["next"], bare])[0] == [row["reply"], steered_, row["next"], bare]
     assert told(wire, [row["reply"], steered_])[0] == [row["reply"], steered_]
 

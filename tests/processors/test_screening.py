@@ -149,7 +149,7 @@ def test_what_is_not_looked_at_is_not_shown(limits: dict[str, Any], text: str, r
 
 @pytest.mark.parametrize("step", [9, 1 << 20])
 def test_nothing_is_shown_behind_too_many_candidates_in_one_piece(step: int) -> None:
-    """A piece with a block quote in it is read line by line; lines behind the limit stay unread."""
+    """A piece with a block quote in it is read line by line; lines after the limit stay unread."""
     text = f"{written('ls')}\n" * 5 + f"> so\n> it is\n```\n{written('rm x')}\n```\n"
     exchange = exchange_for(route_of({**NO_RM, "max_candidates": 3}), "roundtrip")
     out = run(exchange, body_with(text, "sse", step))
@@ -253,7 +253,7 @@ def test_marks_inside_a_call_that_stands_beside_them_are_its_own() -> None:
 @pytest.mark.parametrize("rules", [NO_RM, NO_BASH], ids=["argument", "name"])
 @pytest.mark.parametrize("dialect", FORMS)
 def test_a_quoted_call_that_never_ends_is_judged_by_what_came(dialect: str, rules: dict[str, Any], finish: str) -> None:
-    """Some clients run what stands there when the reply has ended. Without its opener it is nobody's call."""
+    """Some clients run what is there when the reply has ended. Without its opener it is nobody's call."""
     cut = FORMS[dialect].rindex("rm x") + 4
     opener = FORMS[dialect][:8]
     for end in ("", "\n```\nAnd more.\n"):

@@ -109,7 +109,7 @@ def decided(look: ScreenedText | GuardedText, text: list[str]) -> Iterator[list[
 
 
 def staged(look: ScreenedText | GuardedText, calls: Calls, text: list[str]) -> Iterator[list[str]]:
-    """What leaves of the stage: behind each piece stands the row's verdict of a call, as far as the piece goes."""
+    """What leaves of the stage: after each piece stands the row's verdict of a call, as far as the piece goes."""
     stage = Screening(look, calls, room=120)
     at = 0
     for piece in text:
@@ -200,7 +200,7 @@ BEFORE = [
 @pytest.mark.parametrize("before", BEFORE)
 @pytest.mark.parametrize("dialect", ["invoke", "tagged"])
 def test_only_in_a_block_quote_its_marks_are_none_of_a_value(dialect: str, before: str) -> None:
-    """Behind one they are: a rule sees the value as the client will."""
+    """After one they are: a rule sees the value as the client will."""
     access = {"access": {"rules": [{"name": "no-redirect", "action": "block", "arguments": {"command": ">"}}]}}
     text = f"{before}{REDIRECT}".format(*FORMS[dialect])
     for size in (0, 1, 2, 3, 7):

@@ -86,7 +86,7 @@ def cut_at(text: str, places: list[int]) -> list[str]:
 
 
 def behind(route: Route, pieces: list[str]) -> tuple[str | None, bool]:
-    """Where a block behind the one that consists of these pieces begins: what it stands in, and whether at a line."""
+    """Where a block after the one that consists of these pieces begins: what it is in, and whether at a line."""
     reader = Reader(call_policy_for(route))
     for piece in pieces:
         reader.feed(piece)
@@ -166,7 +166,7 @@ def test_behind_the_message_that_the_prompt_began_a_line_begins_however_it_is_cu
 
 
 def without_layout(text: str) -> str:
-    """Without white space, and without closers of reasoning, which go with a call behind them."""
+    """Without white space, and without closers of reasoning, which go with a call after them."""
     for closer in REASONING_CLOSERS:
         text = text.replace(closer, "")
     return "".join(text.split())
@@ -203,9 +203,9 @@ def test_every_candidate_has_one_verdict(text: str, route: Route, ends: bool) ->
         assert (verdict.reason is None) == (verdict.status == "lifted")
         assert verdict.reason is None or verdict.reason in REASONS
         assert (verdict.status == "lifted") == (verdict.index in ended)
-    # A call in the open is judged when the text around it has ended, behind candidates that stand further on.
+    # A call in the open is judged when the text around it has ended, after candidates that are further on.
     for before, behind in pairwise(sorted(found, key=attrgetter("start", "end"))):
-        assert before.end <= behind.start or route.policy == "lenient"  # which looks again behind what never closed
+        assert before.end <= behind.start or route.policy == "lenient"  # which looks again after what never closed
 
 
 @law

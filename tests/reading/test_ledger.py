@@ -1,7 +1,7 @@
 """What becomes of the text that a grammar consumes and of the calls that it reports (`reading/ledger.py`, `block.py`).
 
 SCRIPTS are what a grammar does, step by step, TERMS under what. `ledger.txt` says for each pair which events leave
-behind which steps: so it says when text and calls leave, not only that they do. `make steps` writes it
+after which steps: so it says when text and calls leave, not only that they do. `make steps` writes it
 anew, for review in a diff.
 
 `'text'` is text, `<text>` markup, `Bash#0` the start of a call, `0:{}` a piece of it, `end#0` its end, then its verdict
@@ -74,7 +74,7 @@ class Books:
         return self._block
 
     def _begin(self, name: str) -> None:
-        """A call of this name; behind a `!` stands why the grammar refuses it."""
+        """A call of this name; after a `!` stands why the grammar refuses it."""
         name, _, refused = name.partition("!")
         try:
             self._calls.begin(name, refused or None)  # type: ignore[arg-type]
@@ -125,7 +125,7 @@ class Books:
         self._piece(text)
 
     def _fence(self, _: str) -> None:
-        """The next call stands in a fence, and behind it only the fence's end."""
+        """The next call is in a fence, and after it only the fence's end."""
         self._ledger.ends_message = self._ledger.in_fence = True
 
     def _give(self, _: str) -> None:

@@ -1,4 +1,4 @@
-"""Limits: at each of them text passes, the reader finds its feet behind it, and the report says so (T6, B03 to B09).
+"""Limits: at each of them text passes, the reader finds its feet after it, and the report says so (T6, B03 to B09).
 
 Strategy: every limit is a route's setting, so each is set low and met exactly, and gone past by one; then what a
 stranger could send is sent at full size, with a bound on what is held.
@@ -286,7 +286,7 @@ def test_depth_of_just_the_limit_is_a_call_and_one_more_is_none(most: int, polic
         assert pieces(events).count("[") == most - 1
 
 
-# --- behind a limit ---------------------------------------------------------------------------------------------------
+# --- after a limit ---------------------------------------------------------------------------------------------------
 
 MARKED = f'TOOL_CALL: {{"name": "Bash", "arguments": {{"command": "{"x" * 300}"}}}}'
 PAST = {
@@ -301,7 +301,7 @@ PAST = {
 @pytest.mark.parametrize("policy", ["standard", "strict", "lenient"])
 @pytest.mark.parametrize("reason", PAST)
 def test_the_reader_finds_its_feet_behind_each_limit(reason: str, policy: Any, size: int) -> None:
-    """Text behind the block is text, and a call behind it is one, that has its verdict."""
+    """Text after the block is text, and a call after it is one, that has its verdict."""
     first, settings = PAST[reason]
     settings = {"policy": policy, **settings}
     text = f"{first}\nThen `this` and\n\n{call('ls')}"
@@ -348,7 +348,7 @@ BESIDE = {
 @pytest.mark.parametrize("beside", BESIDE.values(), ids=list(BESIDE))
 @pytest.mark.parametrize("size", [0, 1, 50])
 def test_undecided_text_does_not_hold_back_all_that_comes_beside_it(beside: bytes, size: int) -> None:
-    """Up to as many bytes as one frame may have; then it is text, and what comes behind it is read."""
+    """Up to as many bytes as one frame may have; then it is text, and what comes after it is read."""
     text, most = "Look: <inv", 2000
     last = event(chunk({"content": f"alid>.\n{call('ls')}"}))
     frames = [event(chunk(HEAD)), event(chunk({"content": text})), *[beside] * 100, last]
@@ -562,7 +562,7 @@ def test_a_large_event_is_decoded_when_it_came_and_not_with_the_next(coding: str
 @pytest.mark.parametrize("other", [False, True], ids=["by its own arguments", "by another choice"])
 @pytest.mark.parametrize("as_text", [False, True], ids=["native", "text"])
 def test_a_call_that_a_rule_has_not_decided_is_not_held_without_end(as_text: bool, other: bool) -> None:
-    """More than may wait: it is blocked, as what cannot be decided is, and what waits behind it leaves."""
+    """More than may wait: it is blocked, as what cannot be decided is, and what waits after it leaves."""
     rule = AccessRule("r", "block", ("Bash",), arguments=(Condition("x", "rm"),))
     ruled = route(access=Access((rule,)), max_frame_bytes=8192)
     one = exchange(SPOKEN["openai_chat"], (Tool("Bash"),), ruled, processors=Processors(ruled, run=unavailable))

@@ -24,7 +24,7 @@ _PLACE = re.compile(r"(?<=[>;])\n?VALUE\n?(?=[<\]&])")
 _BREAKS = ("", "\n", "\r\n", "\n\n", "\r", " \n", "\n ")
 VALUES = [*(f"{first}one{last}" for first, last in product(_BREAKS, _BREAKS)), "", "\n", "\n\n", "a\n\nb\n"]
 
-# The forms in which a value may stand on lines of its own. In all others it is what stands between its tags.
+# The forms in which a value may be on lines of its own. In all others it is what is between its tags.
 ON_OWN_LINES = {
     "bullet_function", "function_elements", "function_tags_stripped", "invoke", "invoke_angleless", "invoke_elements",
     "invoke_escaped", "invoke_legacy", "minicpm5", "morph_xml", "openhands_fn", "qwen3_xml", "seed_oss", "tagged",
@@ -39,7 +39,7 @@ BETWEEN_TAGS = [name for name in all_dialects() if _PLACE.search(written(name))]
 
 
 def expected(dialect: str, between: str) -> str:
-    """What stands between the tags without its layout: a line end on each side, where one is on the first."""
+    """What is between the tags without its layout: a line end on each side, where one is on the first."""
     lines = re.fullmatch(r"\r?\n(.*?)(?:\r?\n)?", between, re.DOTALL)
     return lines[1] if dialect in ON_OWN_LINES and lines is not None else between
 

@@ -1,6 +1,6 @@
 """What `lenient` takes as the only call of its message, and what is shown and never meant.
 
-Strategy: one call of each kind stands in places where one rule decides, alone and beside others; each text is read
+Strategy: one call of each kind is in places where one rule decides, alone and beside others; each text is read
 whole, in pieces and character by character, by all policies.
 """
 

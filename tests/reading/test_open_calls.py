@@ -1,4 +1,4 @@
-"""Calls in JSON or Python that stand beside other text: each has a verdict, and nothing else changes."""
+"""Calls in JSON or Python that are beside other text: each has a verdict, and nothing else changes."""
 
 from itertools import pairwise
 from typing import Any
@@ -156,7 +156,7 @@ def test_text_leaves_at_once() -> None:
 
 @pytest.mark.parametrize("size", [1, 1000, 4 * MOST])
 def test_what_is_kept_is_bounded(size: int) -> None:
-    """A call behind the bound is found, too, in pieces of any size."""
+    """A call after the bound is found, too, in pieces of any size."""
     line = "[a line of no call at all]\n"
     text = line * ((2 * MOST + 5000) // len(line)) + f"So.\n{CALL}\n" + line * 3
     expected: Found = [("declined", "not_alone", "bare_json", CALL)]

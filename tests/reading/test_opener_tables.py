@@ -49,7 +49,7 @@ def request_of(tag: int, count: int) -> Request:
 
 
 def read(request: Request) -> None:
-    """A reply with text, a call in each of two forms, the second of which looks for all names, and text behind them."""
+    """A reply with text, a call in each of two forms, the second of which looks for all names, and text after them."""
     name = request.tools[0].name
     reader = Reader(CallPolicy(Route(), request))
     invoked = f'<invoke name="{name}"><parameter name="path">x</parameter></invoke>'

@@ -1,6 +1,6 @@
 """Where candidates begin (`reading/openers.py`), compared with a search that looks at every place.
 
-Strategy: a few invented dialects whose openers share beginnings, stand on two lines or begin with a letter, and texts
+Strategy: a few invented dialects whose openers share beginnings, are on two lines or begin with a letter, and texts
 made of their pieces. What is found must be what a plain search finds; what is decided before the text has ended must
 hold for every text that may follow; and what is held must be what may still become an opener, and no more.
 """
@@ -23,7 +23,7 @@ class Form:
     place: str
     literals: tuple[str, ...]
     stray_words: tuple[str, ...] = ()
-    around: tuple[tuple[str, str], ...] = ()  # what stands before and behind a tool's name
+    around: tuple[tuple[str, str], ...] = ()  # what comes before and after a tool's name
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return (*self.literals, *(f"{before}{name}{after}" for before, after in self.around for name in names))
@@ -88,7 +88,7 @@ PIECES = (
 )
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=7).map("".join)
 ENDS = sorted({literal[at:] for literal in (*INLINE, *START, *BEGINNING) for at in range(len(literal))})
-# What may complete an opener, alone or behind what is left of a stray word.
+# What may complete an opener, alone or after what is left of a stray word.
 LATER = (*ENDS, *(f"{rest}\n{tag}" for rest in ("", "l", "ll", "all", "ol", "ool") for tag in ("<call", "act:")))
 
 type Found = tuple[int, str, frozenset[Form]]

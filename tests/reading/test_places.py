@@ -1,4 +1,4 @@
-"""What stands around calls: closers of reasoning that open nothing, and results that the model invents."""
+"""What is around calls: closers of reasoning that open nothing, and results that the model invents."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A dialect's own marks of reasoning: they end what the prompt began, and what stands between them is no call.
+"""A dialect's own marks of reasoning: they end what the prompt began, and what is between them is no call.
 
 A dialect whose models think between marks of their own needs a line in `MARKS`; all others think in `<think>`.
 """
@@ -32,7 +32,7 @@ MARKS = {
 }
 # A message's end ends the thought that it is.
 ENDS = {"atem": "<|eom|>", "harmony": "<|end|>", "inkling": "<|end_message|>"}
-# Marks that are taken out of the text, since what stands between them is moved to the reasoning.
+# Marks that are taken out of the text, since what is between them is moved to the reasoning.
 FRAMED = ("cohere_cmd3", "cohere_cmd4", "gemma4", "kimi_k3", "plamo3")
 DIALECTS = [name for name, dialect in all_dialects().items() if written(name) and dialect.place in {"anywhere", "line"}]
 READ = [pytest.param(name, named, id=f"{name}-{named}") for name in DIALECTS for named in ("named", "auto")]

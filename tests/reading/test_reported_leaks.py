@@ -1,7 +1,7 @@
 """Leaked calls in the manner of public reports, each read in `standard`, and texts about calls, of which none is one.
 
 The forms are those that people pasted; the tools and values are this file's own. `UNREAD` says what is known and left:
-these stand behind words on their line, or in marks of which nothing certain is left.
+these come after words on their line, or in marks of which nothing certain is left.
 """
 
 import json

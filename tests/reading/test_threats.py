@@ -1,7 +1,7 @@
 """Quoted text never becomes a call: every way to quote one, in every dialect, by every policy, with all dialects read.
 
 Strategy: texts with places for a call (`cases/quoting.yaml`) are filled with the same call as each dialect writes it.
-`strict` must find none where it is quoted, `standard` only where nothing but the words behind it could tell, and both
+`strict` must find none where it is quoted, `standard` only where nothing but the words after it could tell, and both
 must find the one that is made. So it goes with the texts of `cases/quoting_notations.yaml`, in a few dialects. Then the
 rows of `shared/suites/threats.jsonl` that are about quoting (Q01 to Q26, P1 to P7), as they stand, and of
 `real_ambiguous.jsonl` those whose recorded replies lie there too. The rest of the list: S rows (values that would break
@@ -230,7 +230,7 @@ def test_what_an_escaped_call_is() -> None:
     ids=["cyrillic", "zero width", "joiner", "soft hyphen", "fullwidth", "roman numeral"],
 )
 def test_a_tag_that_only_looks_like_one_is_none(tag: str, policy: PolicyName) -> None:
-    """Q25, Q26. What stands inside such a tag is no whole message, so it is no bare JSON either. A verdict tells."""
+    """Q25, Q26. What is inside such a tag is no whole message, so it is no bare JSON either. A verdict tells."""
     text = f'So:\n<{tag}>\n{{"name": "run_shell", "arguments": {{"command": "ls"}}}}\n</{tag}>'
     take: tuple[Taken, ...] = ("undeclared",) if policy == "lenient" else ()
     for size in (0, 1, 2, 5):

@@ -82,7 +82,7 @@ def test_text_before_the_first_candidate_streams_and_a_call_comes_at_the_end() -
     assert shown(reader.feed("I look. ")) == "I look. "
     assert reader.feed(f"\n{LS}\n")[1:] == []
     assert any(isinstance(event, CallStart) for event in reader.finish(cut=False))
-    # Behind a closer nothing waits any more.
+    # After a closer nothing waits any more.
     reader = Reader(CallPolicy(Route(), Request(tools=TOOLS), may_start_in_reasoning=True))
     assert any(isinstance(event, CallStart) for event in reader.feed(f"Yes.\n</think>\n{LS}\n"))
 
@@ -96,7 +96,7 @@ def test_a_reply_that_breaks_off_before_a_closer_says_nothing(size: int) -> None
 
 @pytest.mark.parametrize("size", SIZES)
 def test_what_waits_is_bounded(size: int) -> None:
-    """By bytes; and what is declined then owns what stands in it."""
+    """By bytes; and what is declined then owns what is in it."""
     text = f"Shall I?\n{LS}\n{'ä' * 300}\n</think>"
     found, events = read(text, size, room=400)
     assert (found, shown(events)) == ([("declined", "overflow")], text)
@@ -200,7 +200,7 @@ def test_where_a_thought_is_not_closed_an_action_ends_it(dialect: str, size: int
     begin, _ = MARKS[dialect]
     text = f"{begin}I do. {written(dialect)}"
     assert read(text, size, likely=False)[0] == [LIFTED]
-    assert LIFTED not in read(text, size, likely=False, cut=True)[0]  # it may have been closed behind that
+    assert LIFTED not in read(text, size, likely=False, cut=True)[0]  # it may have been closed after that
     assert LIFTED not in read(text + "x" * 70_000, size or 4096, likely=False)[0]
 
 

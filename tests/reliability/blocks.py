@@ -1,4 +1,4 @@
-"""Group: quotations over the blocks of a message. A call in one is none, and one that stands outside of them is one.
+"""Group: quotations over the blocks of a message. A call in one is none, and one that is outside of them is one.
 
 Every quotation of `support.messages` opens in one text block, part or item, or in what the request begins of the
 message, and holds the call of every dialect in a later one.
@@ -33,7 +33,7 @@ from support.quoting import CALL, DIALECTS, TOOLS, written
 from toolcalls.route import PolicyName, Route
 
 GROUP = "blocks"
-# Whether what the request begins, or a block, stands in front of the call: and which bodies of them.
+# Whether what the request begins, or a block, is in front of the call: and which bodies of them.
 PLACES = [("blocks", key) for key in BODIES] + [("prefill", key) for key in PREFILLED]
 
 

@@ -1,7 +1,7 @@
 """Group: replies that stop inside a call, anywhere in it: inside tags, names, values, CDATA, events and characters.
 
-The call of every dialect, plainly and where its value stands between tags also as CDATA, is cut behind every character
-of it on Chat Completions and behind many on every other wire, and on Chat Completions behind any byte of its events;
+The call of every dialect, plainly and where its value is between tags also as CDATA, is cut after every character
+of it on Chat Completions and after many on every other wire, and on Chat Completions after any byte of its events;
 each time the connection is reset once, and once it ends. No call comes of it before the last character of its argument
 has come.
 """
@@ -28,7 +28,7 @@ from toolcalls.writing.writer import write
 
 GROUP = "faults: cuts"
 TOOL = Tool("run_shell", {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]})
-# The shares of all cuts that are tried: behind characters on Chat Completions all, on the other wires, behind bytes.
+# The shares of all cuts that are tried: after characters on Chat Completions all, on the other wires, after bytes.
 WIRES = 0.4
 BYTES = 0.1
 MARK = "zz9"  # what the argument ends with

@@ -38,7 +38,7 @@ def jobs(fraction: float, seed: int) -> Iterator[Job]:
 
 
 def of_a_dialect(dialect: str, fraction: float, seed: int) -> Row:
-    """One dialect's call behind every result, and another call behind it."""
+    """One dialect's call after every result, and another call after it."""
     tally = Tally(GROUP)
     call, other = written(dialect), written(dialect, OTHER)
 
@@ -72,14 +72,14 @@ def of_a_dialect(dialect: str, fraction: float, seed: int) -> Row:
 
 
 def _behind(wire: str, told: str, text: str, *, user: bool = False) -> Reply:
-    """A text behind a result of the client's, or behind a message of its user."""
+    """A text after a result of the client's, or after a message of its user."""
     spoken = TEXTUAL[wire]
     asked = (said_in if user else result_in)(spoken.wire, told)
     return reply_in(spoken.wire, spoken.form, spoken.said([text[:5], text[5:]]), asked)
 
 
 def _fetched(key: str, kind: str, call: str, text: str, *, in_reply: bool = False) -> Reply:
-    """A text behind a result of the provider's that holds a call."""
+    """A text after a result of the provider's that holds a call."""
     wire, form, body = BODIES[key]
     result = filled(RESULTS[wire][kind], call)
     if in_reply:

@@ -48,7 +48,7 @@ class Faulted:
 
     ends     the body ended; else the connection was reset
     coding   the content-encoding of the pieces
-    raw      what stands behind `body` and is in no coding that can be read: it can only pass as it is
+    raw      what comes after `body` and is in no coding that can be read: it can only pass as it is
     """
 
     body: bytes
@@ -94,7 +94,7 @@ def given(body: bytes, form: Form) -> Given:
 
 
 def _elements(body: bytes) -> list[bytes]:
-    """The elements of a JSON array, each with what stands in front of it; the end of the array is a frame."""
+    """The elements of a JSON array, each with what is in front of it; the end of the array is a frame."""
     text = body.decode("utf-8", "surrogateescape")
     decoder = json.JSONDecoder()
     found: list[str] = []
@@ -375,7 +375,7 @@ def _no_end(given: Given, random: Random) -> Faulted | None:
 
 
 def _many_lines(given: Given, random: Random) -> Faulted | None:
-    """The JSON of each event over two `data` lines: a line end behind its first brace means nothing in JSON."""
+    """The JSON of each event over two `data` lines: a line end after its first brace means nothing in JSON."""
     if given.form != "sse":
         return None
     return _arrives(re.sub(rb"(?m)^(data: ?)\{", rb"\1{\ndata: ", given.body), random)
@@ -434,7 +434,7 @@ def _coded_truncated(given: Given, random: Random) -> Faulted | None:
 
 
 def _coded_corrupt(given: Given, random: Random) -> Faulted | None:
-    """Behind one of its pieces the body is not in its coding any more. What comes then can only pass as it is."""
+    """After one of its pieces the body is not in its coding any more. What comes then can only pass as it is."""
     if len(given.frames) < 2:
         return None
     coding = random.choice(CODINGS)

@@ -19,7 +19,7 @@ from reliability.rows import Row
 from reliability.spliced import Spliced, cases, checked, envelopes, form_of, spliced
 from toolcalls.route import Route
 
-# What was said has no order any more. Bytes that are no UTF-8 may stand in an index, too, and make it another.
+# What was said has no order any more. Bytes that are no UTF-8 may be in an index, too, and make it another.
 _DISORDER = {"F19", "F20", "F21", "F27"}
 # These are driven once more where as little may wait as can.
 _CROWDED = {"F02", "F03"}

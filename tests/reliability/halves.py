@@ -62,7 +62,7 @@ def _route(client: str, upstream: Side) -> Route:
 
 
 def _native(wire: str, call: Call) -> bytes:
-    """The stream of a native call behind a word."""
+    """The stream of a native call after a word."""
     if wire == "anthropic":
         blocks = [anthropicclient.text("Let me."), anthropicclient.call("toolu_1", *call)]
         return anthropicclient.written(anthropicclient.stream(blocks, "tool_use"))

@@ -2,7 +2,7 @@
 
 It is the other side of the clients in `tests/support`, which are stricter than all real ones: damaged and recorded
 streams break their rules, and still nothing of what they say may be lost. A frame that cannot be read says nothing; an
-event behind which the body ends counts, though the specification says that it should not, since most clients read it.
+event after which the body ends counts, though the specification says that it should not, since most clients read it.
 """
 
 import json
@@ -23,7 +23,7 @@ _LINE_ENDS = re.compile(rb"\r\n|\n|\r")
 class Heard:
     """What was said.
 
-    behind  text that came when the reply had said already how it ended
+    after  text that came when the reply had said already how it ended
     again   how it ended when it said so once more
     calls   in the order of their beginning: name, and the argument JSON as far as it came (an object where the API
             sends one, as its JSON text)
@@ -83,7 +83,7 @@ def events(body: bytes, *, lenient: bool = True) -> Iterator[bytes]:
 
 
 def _elements(body: bytes) -> Iterator[bytes]:
-    """The objects that stand in no other, whatever is between them."""
+    """The objects that are in no other, whatever is between them."""
     depth, start, in_string, escaped = 0, 0, False, False
     for at, byte in enumerate(body):
         if in_string:

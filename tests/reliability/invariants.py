@@ -185,7 +185,7 @@ def accounted(one: Spliced, outcome: Outcome, faulted: Faulted) -> Iterator[Brea
 
 
 def _frame_tokens(one: Spliced, text: str) -> list[str]:
-    """The special tokens in a text that no reply shows, whatever stands beside them: `<|message_sep|>` of GigaChat."""
+    """The special tokens in a text that no reply shows, whatever is beside them: `<|message_sep|>` of GigaChat."""
     tokens = sorted(set(_TOKEN.findall(text)))
     alone = ((token, read(one, heard.Heard(f"a {token} b", finish="stop"))) for token in tokens)
     return [
@@ -269,7 +269,7 @@ def shown_of(one: Spliced, events: list[Event]) -> str:
 
 
 def read(one: Spliced, said: heard.Heard) -> list[Event]:
-    """What the reader makes of what was said, all at once; what came behind the end is read by itself."""
+    """What the reader makes of what was said, all at once; what came after the end is read by itself."""
     plan = plan_of(one.reply.path, one.reply.request, one.route)
     reader = Reader(plan.call_policy, tools=plan.tools)
     events = [*reader.feed(said.text), *reader.finish(cut=said.finish not in heard.ENDS)]

@@ -26,14 +26,14 @@ class Job:
 
 
 def serially(jobs: Iterable[Job]) -> Iterator[Row]:
-    """All rows of these jobs, one behind the other."""
+    """All rows of these jobs, one after the other."""
     for job in jobs:
         yield from job()
 
 
 @dataclass
 class Tally:
-    """Counts the inputs of one group, and looks after each whether it has left anything behind (I8)."""
+    """Counts the inputs of one group, and looks after each whether it has left anything after (I8)."""
 
     group: str
     n: int = 0
@@ -75,5 +75,5 @@ class Tally:
 
 
 def parts(count: int, size: int) -> Sequence[tuple[int, int]]:
-    """`count` things in parts of at most `size`: the first of each, and the one behind its last."""
+    """`count` things in parts of at most `size`: the first of each, and the one after its last."""
     return [(start, min(count, start + size)) for start in range(0, count, size)]

@@ -1,9 +1,9 @@
-"""Invariant 8: a reply leaves nothing behind. What the product shares between replies is the same after each of them.
+"""Invariant 8: a reply leaves nothing after. What the product shares between replies is the same after each of them.
 
 Shared is what hangs on its modules: containers, defaults of functions, and the objects of its own classes. That is
 looked up once; after each input every container is compared with a copy of it. What may differ is what is remembered of
 something that never changes: `cached_property`, and the caches of `functools`, which are not looked into. What hosts
-share on purpose stands beside the way of the bytes.
+share on purpose is beside the way of the bytes.
 """
 
 import sys

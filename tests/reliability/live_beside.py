@@ -91,7 +91,7 @@ _READS = """
 
 
 async def neighbours(scene: Scene) -> AsyncIterator[Row]:
-    """Another addon streams, before ours and behind it, or wraps our callable, or reads the reply when it has ended."""
+    """Another addon streams, before ours and after it, or wraps our callable, or reads the reply when it has ended."""
     tally = Tally("second addon")
     untouched = [replace(what, calls=()) for what in mixture()]
     cases = (
@@ -171,7 +171,7 @@ _CLOCK = """
 
 
 async def clock(scene: Scene) -> AsyncIterator[Row]:
-    """The wall clock jumps, by up to a year, before, in and behind each reply: nobody's bytes depend on it."""
+    """The wall clock jumps, by up to a year, before, in and after each reply: nobody's bytes depend on it."""
     tally = Tally("clock jump")
     saying = mixture(pause=0.002)
     helper = _script(scene, "clock", _CLOCK)

@@ -259,7 +259,7 @@ ENDINGS = {
     "unclosed": (CALLED.removesuffix("\n</invoke>"), 1),
     "held": (f"{PLAIN}<inv", 0),
 }
-# What stands behind the finish reason: nothing, usage, or another reason. Never `[DONE]`, never the body's end.
+# What comes after the finish reason: nothing, usage, or another reason. Never `[DONE]`, never the body's end.
 BEHIND = {
     "nothing": [],
     "usage": [b'data: {"choices": [], "usage": {"total_tokens": 3}}\n\n'],

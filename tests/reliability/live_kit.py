@@ -439,7 +439,7 @@ class Proxy:
         return [line for line in self.dump.lines if words in line]
 
     async def tells(self, words: str, count: int = 1) -> list[str]:
-        """The same, once it has printed `count` of them: what it says of a flow may come behind the flow's end."""
+        """The same, once it has printed `count` of them: what it says of a flow may come after the flow's end."""
         until = time.monotonic() + PATIENCE
         while len(self.told(words)) < count and time.monotonic() < until:
             await asyncio.sleep(0.02)
@@ -467,7 +467,7 @@ class Proxy:
         return [flow for path in sorted(self.record.glob("*.flow")) for flow in Growing(path).flows()]
 
     def leaks(self) -> list[Problem]:
-        """The canaries that stand in anything that it has printed or written."""
+        """The canaries that are in anything that it has printed or written."""
         texts = {"its log": self.dump.output.encode()}
         texts |= {str(path.relative_to(self.out)): path.read_bytes() for path in self.out.rglob("*") if path.is_file()}
         return [

@@ -44,7 +44,7 @@ MAX_CALL = 16_777_216  # characters of a call, by default
 
 
 async def sizes(scene: Scene) -> AsyncIterator[Row]:
-    """100 MB: text alone, a call behind it, all of it inside a call's argument; and a client that reads 20 MB/s."""
+    """100 MB: text alone, a call after it, all of it inside a call's argument; and a client that reads 20 MB/s."""
     size = scene.scaled(100 * MEGABYTE, MEGABYTE)
     yield await _large(scene, "100 MB stream", [_text(size), _text(size, CALL), _argument(size)])
     yield await _large(scene, "slow client", [_text(size)], rate=20e6)

@@ -244,7 +244,7 @@ def _counted(tally: Tally, when: str, proxy: Proxy) -> None:
 
 
 async def _whole(folder: Path) -> list[Problem]:
-    """Every record that stands in a recording is whole, the last one too, as soon as nobody tries to add another."""
+    """Every record that is in a recording is whole, the last one too, as soon as nobody tries to add another."""
     async with asyncio.timeout(PATIENCE):
         while True:
             with suppress(FlowReadException):  # one that does not fit is just being taken back
@@ -254,7 +254,7 @@ async def _whole(folder: Path) -> list[Problem]:
 
 
 async def _written_out(tally: Tally, when: str, proxy: Proxy, least: int) -> None:
-    """What the proxy has to write comes behind the end that its clients see."""
+    """What the proxy has to write comes after the end that its clients see."""
     with tally.input(f"{when}, written"):
         async with asyncio.timeout(PATIENCE):
             while len(proxy.recorded()) < least:

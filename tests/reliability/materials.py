@@ -28,7 +28,7 @@ REPO = Path(__file__).parents[2]
 SUITES = REPO.parent / "shared" / "suites"
 RECORDINGS = REPO / "recordings"
 
-# Where recordings lost their path or their content type, the wire's own stand there. A request without anything in it
+# Where recordings lost their path or their content type, the wire's own are there. A request without anything in it
 # is what a recording gets that has none.
 PATHS = {
     "anthropic": "/v1/messages",

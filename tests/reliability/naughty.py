@@ -169,7 +169,7 @@ def _breaches(header: Mapping[str, str], reply: str, *, fails: bool) -> Iterator
 
 
 def _outputs(header: dict[str, str], reply: str, *, fails: bool) -> Iterator[tuple[str, str]]:
-    """Everything that is told of one exchange: the place, and what stands there."""
+    """Everything that is told of one exchange: the place, and what is there."""
     path, said = header.pop(":path", PATH), header.pop("body", "")
     path = PATH + ("?" + path.partition("?")[2] if "?" in path else "")
     cookie = header.pop("set-cookie", None)
@@ -231,7 +231,7 @@ def _pages(flow: http.HTTPFlow) -> Iterator[tuple[str, str]]:
 
 
 class _Failing:
-    """Stands in for a method that fails, with words that must not be told."""
+    """Is in for a method that fails, with words that must not be told."""
 
     def __init__(self, words: str) -> None:
         self._words = words

@@ -74,7 +74,7 @@ def _row_breaches(row: Mapping[str, Any], tools: list[Any], policy: PolicyName, 
     outcome, pieces = driven_cut(reply, random, Route(client="native", upstream="text", policy=policy))
     yield from invariants.sound(outcome, Faulted(reply.body, tuple(pieces)))
     wanted = [(row["expect_name"], row["expect_args"])] if row["expect_calls"] else []
-    if policy == "standard" and row["id"] in TOO_LATE:  # only what stands behind the call tells, and it is out by then
+    if policy == "standard" and row["id"] in TOO_LATE:  # only what comes after the call tells, and it is out by then
         return
     made = [(name, json.loads(arguments)) for name, arguments in outcome.complete]
     if made != wanted:
@@ -113,7 +113,7 @@ def of_a_dialect(dialect: str, fraction: float, seed: int) -> Row:
 
 
 def of_notations(start: int, end: int, fraction: float, seed: int) -> Row:
-    """The cases from number `start` to `end` in which another notation quotes a call, or one is made behind it."""
+    """The cases from number `start` to `end` in which another notation quotes a call, or one is made after it."""
     tally = Tally(GROUP)
     every = [(kind, case) for kind in ("quoted", "calls") for case in NOTATIONS[kind]]
     for kind, case in every[start:end]:
@@ -138,7 +138,7 @@ def _says(kind: str, case: Mapping[str, Any], dialect: str, policy: PolicyName) 
         return kind == "quoted" and case.get("reason") in CLOSED and "never ends" not in case["title"]
     if kind == "calls":
         return all_dialects()[dialect].place != "message" or bool(case.get("whole"))
-    # In `standard` the words behind the call come too late, and special tokens count anywhere.
+    # In `standard` the words after the call come too late, and special tokens count anywhere.
     return policy == "strict" or (kind == "quoted" and not case.get("anywhere"))
 
 

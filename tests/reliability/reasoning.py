@@ -1,4 +1,4 @@
-"""Group: reasoning. A call in it is none, whatever tools are declared, and one behind it is one.
+"""Group: reasoning. A call in it is none, whatever tools are declared, and one after it is one.
 
 The texts of `support.thoughts` with the call of every dialect, on every wire.
 """

@@ -26,7 +26,7 @@ ARGUMENTS = {"path": "a.ts"}
 GROQ = {"error": {"message": "x", "code": "tool_use_failed", "failed_generation": RAW, "status_code": 400}}
 LLAMA = {"error": {"code": 500, "message": f"Failed to parse input at pos 12: {RAW}", "type": "server_error"}}
 FORMS: dict[str, Form] = {"ollama": "ndjson"}
-# How an error stands in a stream of each API.
+# How an error is in a stream of each API.
 IN_STREAM: dict[str, list[Any]] = {
     "openai_chat": [GROQ, LLAMA],
     "openai_responses": [

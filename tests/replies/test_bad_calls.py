@@ -1,8 +1,8 @@
-"""A call that turns out broken poisons nothing: the calls behind it are lifted, and the finish reason is true.
+"""A call that turns out broken poisons nothing: the calls after it are lifted, and the finish reason is true.
 
 Strategy: in every dialect whose arguments are written as JSON, the first of two calls is broken before its first value,
-or behind it. Each is read at every split, on every wire, streamed and whole. Before the first value nothing of a call
-has left, so it is text; behind it the client has its beginning, and the verdict and the finish reason say so.
+or after it. Each is read at every split, on every wire, streamed and whole. Before the first value nothing of a call
+has left, so it is text; after it the client has its beginning, and the verdict and the finish reason say so.
 """
 
 import json
@@ -33,7 +33,7 @@ BEFORE, BEHIND = "{ls -la}", '{"command": "ls", oops}'
 
 
 def _calls(dialect: str, form: str) -> str | None:
-    """Two calls, one behind the other, where the dialect writes the arguments as one JSON object; else None.
+    """Two calls, one after the other, where the dialect writes the arguments as one JSON object; else None.
 
     form   "apart": each is written by itself; "together": in one array, section or tag where the dialect has such
     """
@@ -145,7 +145,7 @@ INNER = {
 
 @pytest.mark.parametrize("written", INNER)
 def test_the_payload_of_a_broken_call_is_not_searched(written: str) -> None:
-    """What stands between the brackets that are open is the broken call's, whatever it looks like (law 9)."""
+    """What is between the brackets that are open is the broken call's, whatever it looks like (law 9)."""
     text = broken(written, INSIDE.replace("{INNER}", f"\n{INNER[written]}\n"))
     for size in (1, 7, len(text)):
         one = made(written)
@@ -167,7 +167,7 @@ def test_where_its_end_is_not_certain_what_follows_is_its_own(written: str, argu
 
 
 CUTS = (0, 2, 6)  # characters of the first value and its closing quote
-# Behind other text its recipients are words (`>>>` is Python's prompt, too).
+# After other text its recipients are words (`>>>` is Python's prompt, too).
 NEEDS_MESSAGE = {"functionary_v32 together"}
 
 

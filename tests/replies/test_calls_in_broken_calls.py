@@ -54,7 +54,7 @@ def written(call: Call) -> dict[str, str]:
 
 
 def damaged(random: Random, around: str, inside: str) -> str:
-    """A call with a call in it, one of them cut or both, and sometimes with a line behind them."""
+    """A call with a call in it, one of them cut or both, and sometimes with a line after them."""
     if random.random() < 0.6:
         place = random.randrange(1, len(inside))
         inside = inside[:place] + random.choice(("", inside[random.randrange(place, len(inside)) :]))

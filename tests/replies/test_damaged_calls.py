@@ -63,7 +63,7 @@ def test_a_damaged_call_says_what_is_wrong(damage: Damage, wire: str, form: str)
 
 @pytest.mark.parametrize(("damage", "wire", "form"), CASES)
 def test_a_call_that_is_mended_says_what_was_wrong(damage: Damage, wire: str, form: str) -> None:
-    """Whatever is mended, and whatever is left: the finding stands among the defects."""
+    """Whatever is mended, and whatever is left: the finding is among the defects."""
     as_form: Form = FORMS.get(wire, "sse") if form == "streamed" else "whole"
     exchange = of_request(all_wires()[wire], REQUEST, Route(mend=("protocol",)), form=as_form)
     exchange.feed(body_of(wire, form, damage))

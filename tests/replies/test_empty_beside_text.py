@@ -1,4 +1,4 @@
-"""A native call without arguments goes where the reply's text holds the call: behind it in a stream, or beside it in
+"""A native call without arguments goes where the reply's text holds the call: after it in a stream, or beside it in
 a whole reply. On every wire; the text call stays, and everything else does.
 """
 

@@ -196,7 +196,7 @@ def test_every_byte_leaves_once_on_every_wire(spoken: Spoken) -> None:
 
 @pytest.mark.parametrize("spoken", SPOKEN.values(), ids=SPOKEN)
 def test_a_fault_inside_a_call_completes_nothing(spoken: Spoken) -> None:
-    """What leaves before the fault is the beginning of what leaves without it; behind it comes what is owed, raw."""
+    """What leaves before the fault is the beginning of what leaves without it; after it comes what is owed, raw."""
     call = '<invoke name="Bash"><parameter name="command">ls -la</parameter></invoke>'
     body = spoken.said(["Look.\n\n", *(call[at : at + 8] for at in range(0, len(call), 8))])
     pieces = cut_in(body, 70)

@@ -55,7 +55,7 @@ def test_a_call_that_stands_in_a_result_earlier_in_the_reply_is_an_echo(key: str
                 sent = body(["Let me see.\n", filled(RESULTS[wire][kind], call), f"\n{call}"])
                 assert run(one, in_pieces(sent, size)) == sent, (dialect, policy, size)
                 if policy == "standard" and (all_wires()[wire].sequential_lanes or wire == "openai_chat"):
-                    # What stands in this fence is the form of `module_calls`, too.
+                    # What is in this fence is the form of `module_calls`, too.
                     fenced = {("declined", "fenced")} if dialect == "gemma3_tool_code" else set()
                     assert set(found(one)) - fenced <= {("declined", "echo")}, (dialect, size)
         one, other = exchange(wire, form, "standard"), exchange(wire, form, "standard")

@@ -229,7 +229,7 @@ def test_native_calls_behind_a_reason_have_their_verdicts() -> None:
 
 
 def test_text_that_a_reason_decided_makes_no_call_that_no_rule_has_seen() -> None:
-    """A client that reads on behind a finish reason would put the two together."""
+    """A client that reads on after a finish reason would put the two together."""
     rules = {"access": {"rules": [{"name": "rm", "action": "block", "tools": "Bash", "arguments": {"command": "rm"}}]}}
     text = '<invoke name="Bash"><parameter name="command">rm -rf /</parameter></invoke>'
     for at in range(1, len(text)):

@@ -1,6 +1,6 @@
 """A call that lacks its end never looks whole (law 6), also where its argument object closes before the call does.
 
-Strategy: calls of every dialect are cut at every place, and broken there: something stands between, characters are
+Strategy: calls of every dialect are cut at every place, and broken there: something is between, characters are
 missing, or the rest is. Each text is read whole and character by character, as a reply that ended and as one that was
 cut off. A call without its end has arguments that are neither a JSON object nor empty, which many clients run as one.
 Then such texts go through every API as a stream. Whatever arguments a client can parse belong to a call that the same
@@ -63,7 +63,7 @@ def broken(text: str, random: Random) -> Iterator[str]:
     for at in random.sample(places, min(COUNT, len(places))):
         yield text[:at]
         yield text[:at] + random.choice(BETWEEN) + random.choice(("", text[at:], text[at + 1 :], text[at + 2 :]))
-    last = text.rfind("}") + 1 or len(text)  # where an object closes that the call goes on behind
+    last = text.rfind("}") + 1 or len(text)  # where an object closes that the call goes on after
     for at in range(max(1, last - 2), min(last + 3, len(text) + 1)):
         yield text[:at]
         yield text[:at] + random.choice(BETWEEN)

@@ -1,4 +1,4 @@
-"""What is quoted in a message of several blocks, parts or items, or behind what the request begins of it."""
+"""What is quoted in a message of several blocks, parts or items, or after what the request begins of it."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -137,7 +137,7 @@ def test_a_native_call_ends_a_paragraph_and_no_fence(quotation: str, key: str) -
     body = around_a_call(key, ["Hi.", written("hermes") + closer])
     one = exchange(wire, form, "standard")
     run(one, [body])
-    # In a whole reply, a closer of reasoning that nothing opened says what stood before it.
+    # In a whole reply, a closer of reasoning that nothing opened says what was before it.
     assert lifted(one) == ([] if quotation == "reasoning" and key.endswith("whole") else [CALL.name])
 
 
@@ -243,7 +243,7 @@ NEXT = [
 @pytest.mark.parametrize("policy", ["strict", "lenient", "standard"])
 @pytest.mark.parametrize("inside", [False, True])
 def test_why_a_call_of_an_earlier_part_is_none_does_not_depend_on_the_deltas(policy: PolicyName, inside: bool) -> None:
-    """Its part has ended, and a closer of reasoning stands somewhere in the next one."""
+    """Its part has ended, and a closer of reasoning is somewhere in the next one."""
     wire = all_wires()["anthropic"]
     route = Route(client="native", upstream="text", policy=policy, tools=TOOLS, starts_in_reasoning=inside)
     for text in NEXT:

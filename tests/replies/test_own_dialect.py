@@ -48,7 +48,7 @@ def test_what_leaves_as_it_came_is_unchanged(client: str) -> None:
 
 
 def test_a_block_that_is_not_closed_yet_holds_back_no_more_than_may_wait() -> None:
-    """Its last character waits for what closes it, and with it all frames behind: up to `max_frame_bytes`."""
+    """Its last character waits for what closes it, and with it all frames after: up to `max_frame_bytes`."""
     call = '<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>'
     tools = (Tool("Bash", {"properties": {"command": {"type": "string"}}}),)
     route = Route(client="text", upstream="text", max_frame_bytes=2000)

@@ -105,7 +105,7 @@ def test_no_arguments_of_a_tool_without_parameters() -> None:
 
 
 def test_a_call_that_is_announced_twice_has_no_arguments_yet() -> None:
-    """Some servers repeat the item; its arguments come behind it, and are none only where its end says so."""
+    """Some servers repeat the item; its arguments come after it, and are none only where its end says so."""
     of = ALL["openai_responses"]
     events = of.sound((NOW,)).split(b"\n\n")
     at = next(at for at, event in enumerate(events) if b"output_item.added" in event and b"function_call" in event)

@@ -2,7 +2,7 @@
 
 Strategy: every stage is fed with generated items in generated batches, is released in between, and ends with a reason
 or a cut, once or twice. Its characters come out as they went in, in order; each native event is answered once, in
-order; nothing is held behind `finish`. The plan is checked as the table that it is.
+order; nothing is held after `finish`. The plan is checked as the table that it is.
 """
 
 from collections.abc import Callable, Iterable
@@ -167,7 +167,7 @@ def natives(items: Iterable[Item]) -> list[Native]:
 
 
 ENDS = st.sampled_from([End("stop"), End("tool_calls"), End("length"), End(None)])
-GIVEN_ENDS = ENDS.filter(lambda end: end.reason is not None)  # nothing comes behind a reply that broke off
+GIVEN_ENDS = ENDS.filter(lambda end: end.reason is not None)  # nothing comes after a reply that broke off
 
 
 def fed(one: Built, batch: Iterable[Item]) -> list[Item]:
@@ -208,7 +208,7 @@ def test_nothing_is_held_behind_the_end(data: st.DataObject, name: str, first: E
         fed(one, batch)
     list(one.stage.finish(first))
     second_end = [item for item in one.stage.finish(second) if not isinstance(item, Finish)]
-    # What stays native leaves with each end that the upstream gives, and is judged behind it.
+    # What stays native leaves with each end that the upstream gives, and is judged after it.
     assert second_end == [] or (name == "write" and one.calls.natives)
 
 

@@ -2,7 +2,7 @@
 
 Strategy: replies of texts and native calls are said on each wire and cut anywhere; a strict client counts the calls
 that it hears, and the verdicts say which of the two is which. Then what must not be kept back: other arguments, a
-second one that was meant, a call that broke off, and one that grows; the same behind rules, and for a text client.
+second one that was meant, a call that broke off, and one that grows; the same after rules, and for a text client.
 """
 
 import json
@@ -173,7 +173,7 @@ def test_a_text_client_has_it_once_too(size: int) -> None:
 
 
 def test_what_is_held_is_bounded() -> None:
-    """Behind a call that may be a repetition other choices go on, more than may wait: then it passes."""
+    """After a call that may be a repetition other choices go on, more than may wait: then it passes."""
     route = Route(client="native", upstream="text", max_frame_bytes=4096)
     one = exchange(SPOKEN["openai_chat"], TOOLS, route)
     head = {"index": 0, "id": "n0", "type": "function", "function": {"name": "Bash", "arguments": "{"}}
@@ -227,7 +227,7 @@ def test_a_call_that_grows_past_what_could_mean_the_same_leaves() -> None:
 
 
 def test_events_leave_in_their_order() -> None:
-    """Two calls side by side: what came behind a call that is held waits, though it is known sooner."""
+    """Two calls side by side: what came after a call that is held waits, though it is known sooner."""
     twins = _twins("{}")
     first, second = CallStart(1, "Bash", None, "a", "", ""), CallStart(2, "Read", None, "b", "", "")
     for held in (first, second, CallPiece(1, "{ "), CallPiece(2, "{}"), CallEnd(2), CallPiece(1, "}")):

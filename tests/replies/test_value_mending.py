@@ -1,6 +1,6 @@
 """Calls whose names, values or JSON came damaged, mended by choice: `mend: [types, names, json]`, on every wire.
 
-Strategy: each damage of a sound call comes in pieces of any size, with a sound call behind it, and the client must get
+Strategy: each damage of a sound call comes in pieces of any size, with a sound call after it, and the client must get
 the sound calls: by a strict reading, with the ids that came. Without the kind, nothing changes, byte for byte.
 """
 
@@ -42,7 +42,7 @@ def exchange(form: Form, *mend: str, **route: Any) -> Exchange:
 
 
 def body_of(form: Form, call: Sound, size: int) -> bytes:
-    """A reply with this call in pieces, and a sound one behind it."""
+    """A reply with this call in pieces, and a sound one after it."""
     return form.body((replace(call, pieces=in_pieces(call.arguments, size)), LS))
 
 
@@ -131,7 +131,7 @@ def test_any_cut_gives_the_same(form: Form, kind: str, damage: Damage) -> None:
 
 @each_form
 def test_what_is_sound_leaves_at_once(form: Form) -> None:
-    """Frame by frame: nothing waits for anything behind it, but a comma at the end of a piece."""
+    """Frame by frame: nothing waits for anything after it, but a comma at the end of a piece."""
     for size in sizes(form):
         body = body_of(form, SOUND, size)
         one, plain = exchange(form, *EVERY), exchange(form)
@@ -187,7 +187,7 @@ def test_a_name_that_means_no_tool_stays(form: Form, name: str) -> None:
 
 @pytest.mark.parametrize("reason", [None, "tool_calls"])
 def test_what_waits_leaves_also_where_no_reason_to_finish_comes(reason: str | None) -> None:
-    """A comma waits for what follows it; the arguments are cut off behind it."""
+    """A comma waits for what follows it; the arguments are cut off after it."""
     call = Sound("c", "read_file", ('{"path": "a"', ","))
     body = chat_stream([{"tool_calls": [entry]} for entry in entries(call, 0)], reason)
     out = run(exchange(FORMS["openai_chat"], "json"), [body])
@@ -282,7 +282,7 @@ HELD = KINDS["types"]["an array as a string"].call
 
 @pytest.mark.parametrize("name", ["openai_chat", "anthropic"])
 def test_what_is_held_has_a_limit(name: str) -> None:
-    """Behind it the call leaves as it came, and another one is mended all the same."""
+    """After it the call leaves as it came, and another one is mended all the same."""
     form = FORMS[name]
     long = replace(HELD, pieces=(HELD.arguments.replace("a, }", "a" * 5000),))
     body = body_of(form, long, 50)

@@ -1,4 +1,4 @@
-"""Tools that stand in the conversation itself (`additional_tools`), as Codex declares them for newer models.
+"""Tools that are in the conversation itself (`additional_tools`), as Codex declares them for newer models.
 
 Where the server keeps the conversation they come once, and later requests declare none.
 """

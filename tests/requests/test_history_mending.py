@@ -159,6 +159,16 @@ def test_results_in_another_order_go_to_the_calls_that_they_name(wire: str) -> N
     assert (one[0], two[0]) == (second[0], first[0])
 
 
+@pytest.mark.parametrize("wire", ["gemini", "ollama", "openai_chat"])
+def test_such_results_name_a_call_as_it_came_or_as_it_is_now(wire: str) -> None:
+    calls, results = sound(wire)
+    calls = [("c", f"functions.{name}", arguments) for _, name, arguments in calls]
+    for spelt in ("functions.{}", "{}"):
+        answers = [("c", spelt.format(name), said) for _, name, said in reversed(results)]
+        (first, second), (one, two) = parts_of(wire, mended(wire, TELL[wire](calls, answers))[0])
+        assert (one[0], two[0]) == (second[0], first[0])
+
+
 @pytest.mark.parametrize("wire", ASK_IDS)
 def test_an_id_that_is_missing_is_given(wire: str) -> None:
     calls, results = sound(wire)

@@ -1,6 +1,6 @@
 """Requests rewritten: what the upstream is sent instead, turn by turn, and the laws that hold for all of them.
 
-Strategy: whole Chat requests go through format and rewriting as the addon does it; what stands in the new body is read
+Strategy: whole Chat requests go through format and rewriting as the addon does it; what is in the new body is read
 back by hand. Laws: the same bytes every time, nothing to do the second time, an earlier turn never changes when a later
 one is added, and what is unknown survives.
 """
@@ -478,7 +478,7 @@ def test_a_leak_in_the_older_form_is_mended_in_it() -> None:
 
 
 def test_a_lone_surrogate_stays_as_it_was_written() -> None:
-    """Also where its own message is changed, and so that what stands before it is the same bytes with it or without."""
+    """Also where its own message is changed, and so that what comes before it is the same bytes with it or without."""
     messages = [{"role": "system", "content": "é\u2028 HERE"}, *HISTORY[1:]]
     body = json.dumps({"messages": messages, "tools": [READ], "x": 1.10}, ensure_ascii=False)
     made, notes = through(body.replace("HERE", "\\ud800").encode(), LOWER)

@@ -253,7 +253,7 @@ def _pieces_of_step(step: Body) -> Iterator[Said]:
 
 
 def seen(wire: str, body: Body) -> list[Said]:
-    """What a body says behind its system prompt; texts of one message joined."""
+    """What a body says after its system prompt; texts of one message joined."""
     said: list[Said] = []
     for message in body[LISTED[wire]]:
         here: list[Said] = []

@@ -1,7 +1,7 @@
 """Requests of Gemini rewritten: what the upstream is sent instead, and the laws of `test_rewriting` for this wire.
 
 Strategy: whole requests go through format and rewriting as the addon does it, bare and in the envelope of Code Assist;
-what stands in the new body is read by hand. Laws: the same bytes every time, nothing to do the second time, an earlier
+what is in the new body is read by hand. Laws: the same bytes every time, nothing to do the second time, an earlier
 content never changes when a later one is added, and what is unknown survives.
 """
 

@@ -49,7 +49,7 @@ def test_it_is_the_same_among_all_dialects(number: int) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_value_that_is_not_closed_belongs_to_the_call_only_where_the_reply_ends(name: str) -> None:
-    """A file that documents the form goes on behind the closers that it quotes."""
+    """A file that documents the form goes on after the closers that it quotes."""
     text = written(name)
     closer = tags(name)[-1]
     unclosed = text[: closer.start()] + text[closer.end() :]

@@ -56,7 +56,7 @@ def test_one_that_is_said_twice_leaves_twice(name: str) -> None:
 
 
 def parts() -> dict[str, tuple[str, str, str]]:
-    """A call up to its last value, a value's closing tag, and what stands before the next value."""
+    """A call up to its last value, a value's closing tag, and what comes before the next value."""
     found = {}
     for name, text in written(WRITE).items():
         before, _, rest = text.partition("PATH")
@@ -78,7 +78,7 @@ def test_there_are_such_dialects() -> None:
 @pytest.mark.parametrize("name", PARTS)
 def test_a_value_does_not_give_one_that_the_call_has(name: str, closers: str) -> None:
     head, closer, between = PARTS[name]
-    key = between.strip().partition("<")[2].partition("<")[2].partition(">")[0]  # the tag behind a key in its own
+    key = between.strip().partition("<")[2].partition("<")[2].partition(">")[0]  # the tag after a key in its own
     key = f"<{key}>" if key.startswith("/") else "</arg_key>"
     damaged = closers.format(
         key=key, open=closer.replace("/", ""), cut=closer[:-1], close=closer, twice=closer + closer

@@ -1,7 +1,7 @@
 """Brackets that are missing or too many around a call's JSON, in every dialect that writes its arguments as JSON.
 
-Strategy: each dialect writes a call. Where its argument object stands as JSON, a brace or a bracket is put behind the
-last brace and behind the last bracket, and the last bracket of an array is left out. It must be the same call, and no
+Strategy: each dialect writes a call. Where its argument object stands as JSON, a brace or a bracket is put after the
+last brace and after the last bracket, and the last bracket of an array is left out. It must be the same call, and no
 mark of the dialect may be left as text.
 """
 
@@ -31,7 +31,7 @@ def forms() -> dict[str, str]:
 
 
 FORMS = forms()
-# The text behind the last brace begins with the bracket of the array that the call stands in.
+# The text after the last brace begins with the bracket of the array that the call is in.
 ARRAYS = [name for name, text in FORMS.items() if text[text.rindex("}") + 1 :].strip().startswith("]")]
 
 

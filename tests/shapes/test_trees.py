@@ -47,7 +47,7 @@ _trees = st.recursive(
 
 @st.composite
 def spelt(draw: st.DrawFn, parts: list[Any]) -> tuple[str, list[Any], bool]:
-    """Parts as XML, the same parts with no two texts side by side, and whether one of these stood in CDATA."""
+    """Parts as XML, the same parts with no two texts side by side, and whether one of these was in CDATA."""
     written: list[str] = []
     meant: list[Any] = []
     marked = False

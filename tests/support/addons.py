@@ -23,7 +23,7 @@ def addon_with(**options: Any) -> Iterator[ToolCalls]:
 
 
 def summary_in(flow: Flow) -> str:
-    """A flow's comment without the name of the model `m`, which stands behind its first part."""
+    """A flow's comment without the name of the model `m`, which comes after its first part."""
     return re.sub(r"\A([^·]*), m(?= ·|\Z)", r"\1", flow.comment)
 
 

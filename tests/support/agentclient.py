@@ -3,7 +3,7 @@
 `SDKS` is the table: one `Sdk` for each API, all with the same members, so that a test can be one function for all of
 them. An SDK is asked in three ways: `whole` is a reply as one, `stream` iterates over what comes, `helper` uses the
 SDK's own accumulator where it has one. Below each SDK stands what an upstream of its API answers, and what it is told
-of calls and results in the request behind them.
+of calls and results in the request after them.
 
 Over 300 lines: five APIs, each with its client and its upstream, which must be read against each other.
 """
@@ -119,7 +119,7 @@ class Sdk(Protocol):
     limited: str
 
     def path(self, way: Way) -> str:
-        """What is asked behind the base URL."""
+        """What is asked after the base URL."""
 
     def client(self, line: Line) -> AbstractContextManager[Any]:
         """A client of the SDK for the length of a `with` block."""
@@ -131,7 +131,7 @@ class Sdk(Protocol):
         """One request; `answer` is filled as its reply comes. What the SDK raises is the caller's."""
 
     def results(self, answer: Answer, results: Sequence[str]) -> list[Any]:
-        """What goes behind a conversation: the reply itself, and the result of each of its calls."""
+        """What goes after a conversation: the reply itself, and the result of each of its calls."""
 
     def said(
         self, way: Way, text: str, natives: Sequence[Native] = (), ending: Ending = "stop", size: int = 5

@@ -1,9 +1,9 @@
 """A client of the Messages API that is stricter than all real ones together, for tests; no code of the wire is in it.
 
 Every rule here is one that some client insists on: each event is named like its payload; `message_start` first, with
-usage; blocks at 0, 1, 2, ..., one open at a time, each closed once and told nothing behind that; pieces of its own
+usage; blocks at 0, 1, 2, ..., one open at a time, each closed once and told nothing after that; pieces of its own
 kind; no empty text; a call with its id and name and with empty input, its arguments appended, one JSON object;
-one `message_delta` with a stop reason and usage behind all blocks, `message_stop` last. A call whose JSON is unfinished
+one `message_delta` with a stop reason and usage after all blocks, `message_stop` last. A call whose JSON is unfinished
 broke off; then the stop reason says that the reply is not whole. A rule that is broken is an AssertionError.
 """
 
@@ -189,7 +189,7 @@ def block(opened: Mapping[str, Any], *deltas: Mapping[str, Any]) -> list[dict[st
 
 
 def stream(blocks: Sequence[Sequence[Mapping[str, Any]]], stop: str | None = "") -> list[dict[str, Any]]:
-    """The events of a reply with these blocks, a ping behind the start of the first.
+    """The events of a reply with these blocks, a ping after the start of the first.
 
     stop   why it stopped; "" for what fits the blocks. With None it breaks off
     """
@@ -211,7 +211,7 @@ def stream(blocks: Sequence[Sequence[Mapping[str, Any]]], stop: str | None = "")
 
 
 def written(events: Sequence[Mapping[str, Any]]) -> bytes:
-    """Events as they stand on the wire. Text stands as UTF-8; where it holds a lone surrogate, as escapes."""
+    """Events as they are on the wire. Text stands as UTF-8; where it holds a lone surrogate, as escapes."""
     return b"".join(b"event: %b\ndata: %b\n\n" % (event["type"].encode(), _json(event)) for event in events)
 
 

@@ -1,4 +1,4 @@
-"""Archives of any size, made of recorded replies: the same ones again and again behind requests as long as those of
+"""Archives of any size, made of recorded replies: the same ones again and again after requests as long as those of
 agents. They are those of `recordings/`, or the streams of `shared/suites/streams`.
 
 A request grows by earlier turns (source code that was read, and a word about it), whose number goes around from none to

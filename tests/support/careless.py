@@ -71,7 +71,7 @@ def cline(text: str, *, inner: bool = False) -> Calls:
 
 
 def roo(text: str) -> Calls:
-    """An element up to its last closer, and what stands in elements further inside."""
+    """An element up to its last closer, and what is in elements further inside."""
     for name in NAMES:
         for reach in (".*", ".*?", "[^\0]*$"):
             closer = "" if "$" in reach else f"</{name}>"
@@ -230,7 +230,7 @@ def _react_blob(name: str, arguments: Arguments, junk: str) -> str:
 class CarelessForm:
     """One way to write calls of a dialect, and how those read it who read it.
 
-    write      the text of a call: its name, its parameters in order, what stands between opener and first parameter
+    write      the text of a call: its name, its parameters in order, what is between opener and first parameter
     readers    what clients make of a text: every call that one of them finds
     rewritten  what is read in it may be written anew, with rules and without: JSON beside other text, for instance
     """

@@ -1,4 +1,4 @@
-"""A text client behind rules: what it gets of a reply, and the exchange that gave it."""
+"""A text client after rules: what it gets of a reply, and the exchange that gave it."""
 
 from typing import Any
 

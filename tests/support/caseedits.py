@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # by libyaml, which takes a seventh of the time
-WIDTH = 120  # a list that is longer stands on several lines
+WIDTH = 120  # a list that is longer is on several lines
 
 
 class NotUpdated(Exception):
@@ -139,7 +139,7 @@ def _candidates(source: str, case: yaml.MappingNode, edit: Edit, key: str, value
 
 
 def _joined(before: str, written: str) -> str:
-    """A value behind its key; one that begins on the next line needs no blank."""
+    """A value after its key; one that begins on the next line needs no blank."""
     return (before.rstrip(" ") if written.startswith("\n") else before) + written
 
 
@@ -218,7 +218,7 @@ def _end(source: str, node: yaml.Node, indent: int) -> int:
 
 
 def flow(value: Any) -> str:
-    """A value on one line, as it may stand anywhere."""
+    """A value on one line, as it may be anywhere."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{flow(key)}: {flow(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
@@ -265,7 +265,7 @@ def _printable(value: str) -> bool:
 def _written(value: Any, indent: int, old: yaml.Node | None, key: str, *, flowing: bool) -> Iterator[str]:
     """A value in each way to write it, the nicest first, and in the style that it had, where that is possible.
 
-    flowing   it stands in a mapping on one line
+    flowing   it is in a mapping on one line
     """
     if isinstance(value, str):
         style = old.style if isinstance(old, yaml.ScalarNode) else None

@@ -1,7 +1,7 @@
 """The case files of `tests/cases`, read into what a test needs. `tests/cases/README.md` says what their format is.
 
-Strategy: a case is written for people, so nearly everything has a default, and the defaults stand here and nowhere
-else; those of a dialect's cases stand in the package (`commands/dialect_cases.py`), which gives these cases to other
+Strategy: a case is written for people, so nearly everything has a default, and the defaults are here and nowhere
+else; those of a dialect's cases are in the package (`commands/dialect_cases.py`), which gives these cases to other
 programs, too. Every case of a dialect is turned into a Chat Completions request and a `Route`; the reader and the whole
 exchange are then run on the same terms. Each case knows its file and line. One with a mistake is left out, and the
 mistake is kept, so that it fails one test and no other case.
@@ -78,7 +78,7 @@ class Mistake(NamedTuple):
 class CaseFile:
     """A file, named from the repository's root.
 
-    data   `tools`, each section's cases without those that have a mistake, and what stands beside them
+    data   `tools`, each section's cases without those that have a mistake, and what is beside them
     """
 
     file: str
@@ -134,7 +134,7 @@ def load(kind: str, name: str = "") -> dict[str, Any]:
 
 @cache
 def case_file(kind: str, name: str = "") -> CaseFile:
-    """A file of a folder (`kind`), or one that stands beside the folders."""
+    """A file of a folder (`kind`), or one that is beside the folders."""
     path = CASES / kind / f"{name}.yaml" if name else CASES / f"{kind}.yaml"
     file = str(path.relative_to(REPO))
     both = f"{kind}/{name}"
@@ -318,7 +318,7 @@ def case_of(case: Said, dialect: str, tools: Mapping[str, Any]) -> Case:
 def _verdict(line: str, dialect: str | None) -> tuple[str, str | None, str | None, str | None]:
     """`lifted Bash`, `declined fenced Bash`, `declined not_a_call -`.
 
-    ` (tagged)` behind it for another dialect, ` (-)` for none.
+    ` (tagged)` after it for another dialect, ` (-)` for none.
     """
     words = line.split()
     if words[-1].startswith("("):

@@ -247,6 +247,6 @@ FORMATS: dict[str, dict[str, Format]] = {
         )
     },
 }
-# What stands beside the sections of cases.
+# What is beside the sections of cases.
 BESIDE: dict[str, frozenset[str]] = {"wires/gemini": frozenset({"streamed_arguments"})}
 WITHOUT_TOOLS = frozenset({"quoting", "quoting_notations", "prompts"})

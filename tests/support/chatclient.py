@@ -106,7 +106,7 @@ USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
 def stream(pieces: Sequence[str], finish: str | None = "stop") -> bytes:
     """An upstream's body: the role, one chunk for each piece of text, the finish reason, usage, `[DONE]`.
 
-    `finish` None: the connection breaks behind the last piece.
+    `finish` None: the connection breaks after the last piece.
     """
     body = event(chunk(HEAD)) + b"".join([event(chunk({"content": piece})) for piece in pieces])
     return body if finish is None else body + ending(finish)

@@ -30,7 +30,7 @@ USAGE = {"inputTokens": 1, "outputTokens": 2, "totalTokens": 3}
 
 
 def frame(name: str, payload: Any) -> bytes:
-    """One event as it stands on the wire."""
+    """One event as it is on the wire."""
     headers = eventstream.event_headers(name)
     text = json.dumps(payload, separators=(",", ":"))
     return eventstream.written(Message(headers, text.encode()))

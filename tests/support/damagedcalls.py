@@ -34,7 +34,7 @@ class NativeCall:
     """A native call as a server writes it.
 
     text      the argument text; where an API has an object, its value
-    given     what stands in the place of the arguments where that is no text of an object: a value of JSON
+    given     what is in the place of the arguments where that is no text of an object: a value of JSON
     ids       an id for each piece instead of one for all; `names`: the name comes with each piece
     place     its index, where that is not the next one
     """

@@ -76,7 +76,7 @@ def in_pieces(body: bytes, size: int = 0) -> list[bytes]:
 
 
 def as_received(body: bytes, sizes: Iterable[int]) -> list[bytes]:
-    """A body in the pieces in which it was recorded; what stands behind them is one more."""
+    """A body in the pieces in which it was recorded; what comes after them is one more."""
     ends = list(accumulate(sizes))
     return [body[start:end] for start, end in zip([0, *ends], [*ends, len(body)], strict=True)]
 
@@ -126,7 +126,7 @@ def in_blocks(events: Iterable[Event]) -> str:
 def only_whole_knows(exchange: Exchange, texts: Iterable[str]) -> bool:
     """Whether the texts of a message began inside reasoning, and only one who has all of them can know it.
 
-    A stream has let out by then what stands in front of the closer (`replies/reading_ahead.py`).
+    A stream has let out by then what is in front of the closer (`replies/reading_ahead.py`).
     """
     parts = [(lane, Text(text)) for lane, text in enumerate(texts)]
     policy = exchange.call_policy

@@ -109,7 +109,7 @@ def _with_deltas(content: Sequence[str | Block]) -> list[dict[str, Any]]:
 
 
 def _chat(content: Sequence[str | Block]) -> bytes:
-    """Results are the members of a delta, with the text behind them or without one."""
+    """Results are the members of a delta, with the text after them or without one."""
     deltas = [{"content": one} if isinstance(one, str) else one for one in content]
     chunks = [chatclient.chunk(delta) for delta in ({"role": "assistant", "content": ""}, *deltas)]
     return b"".join(map(chatclient.event, chunks)) + chatclient.ending()

@@ -1,7 +1,7 @@
 """A client of Gemini's API that is stricter than all real ones together, for tests; no code of the wire is in it.
 
 Every rule is one that some client insists on: events are `data: ` with the space; the role is `model`; a part is one
-thing; `functionCall` has a name and an object; an empty text stands alone or carries a signature; one finish reason, in
+thing; `functionCall` has a name and an object; an empty text is alone or carries a signature; one finish reason, in
 the last reply that has candidates; the array form is one JSON array. A broken rule is an AssertionError. Below it, what
 an upstream sends.
 """
@@ -40,7 +40,7 @@ class Reply:
 
 
 def received(body: bytes, form: Body = "sse", *, ends: bool = True, envelope: bool = False) -> Reply:
-    """What a client makes of a body. `ends`: it ended as it should. `envelope`: each reply stands in `response`."""
+    """What a client makes of a body. `ends`: it ended as it should. `envelope`: each reply is in `response`."""
     reply = Reply()
     for payload in _payloads(body, form, ends=ends):
         assert not envelope or set(payload) - {"traceId"} == {"response"}, payload

@@ -11,7 +11,7 @@ EDIT = {
 }
 SCHEMAS: dict[str, Any] = {"edit": EDIT, "now": {"type": "object", "properties": {}}}
 
-type Call = tuple[str | None, str, Any]  # the id, the name, the arguments as they stand in the body
+type Call = tuple[str | None, str, Any]  # the id, the name, the arguments as they are in the body
 type Result = tuple[str | None, str, str]  # the id, the tool's name, what it said
 
 

@@ -29,7 +29,7 @@ DONE = b"event: done\ndata: [DONE]\n\n"
 
 
 def frame(payload: Mapping[str, Any]) -> bytes:
-    """One event as it stands on the wire. Text stands as UTF-8; where it holds a lone surrogate, as escapes."""
+    """One event as it is on the wire. Text stands as UTF-8; where it holds a lone surrogate, as escapes."""
     try:
         text = json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:

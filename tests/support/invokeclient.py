@@ -36,7 +36,7 @@ def nova(events: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def payloads(body: bytes) -> list[bytes]:
-    """What stands in the chunks, as botocore gives them to its callers."""
+    """What is in the chunks, as botocore gives them to its callers."""
     return [event["chunk"]["bytes"] for event in converseclient.parsed(body, "InvokeModelWithResponseStream")]
 
 

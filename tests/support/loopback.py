@@ -1,10 +1,10 @@
-"""A real mitmdump on loopback, a scripted upstream behind it, and what a client sees: for tests from end to end.
+"""A real mitmdump on loopback, a scripted upstream after it, and what a client sees: for tests from end to end.
 
 An upstream answers every request with the next of its replies; a reply is a row of pieces, each its own write, so a
 test says where the bytes are cut. Everything has a time limit and is stopped at the end of its `with` block.
 
 Nothing here is in time because a moment has passed: a client, an upstream and mitmdump wait for what the others have
-done. What mitmdump prints or writes may come long behind the end of a reply that its client sees, so it is waited for,
+done. What mitmdump prints or writes may come long after the end of a reply that its client sees, so it is waited for,
 too: `Dump.wait_for` for a line, `Growing` for a flow.
 
 Over 300 lines: the three belong together, and the upstream alone, which must be able to misbehave, is a third of them.
@@ -525,7 +525,7 @@ class Growing:
 
 @dataclass(frozen=True)
 class Got:
-    """What a client got: `raw` is everything behind the header lines as it came, `ended` whether the body said so."""
+    """What a client got: `raw` is everything after the header lines as it came, `ended` whether the body said so."""
 
     status: int
     headers: dict[str, str]

@@ -14,7 +14,7 @@ from toolcalls.route import PolicyName, Route
 from toolcalls.wires.frames import Form
 from toolcalls.writing.writer import calls_in
 
-# What begins a quotation in one block and ends it in a later one. `lenient` takes what stands in the first of them.
+# What begins a quotation in one block and ends it in a later one. `lenient` takes what is in the first of them.
 CODE = {
     "a fence": ("So:\n\n```xml\n", "\n```\n"),
     "a fence without a line end": ("So:\n\n```", "\n```\n"),
@@ -138,7 +138,7 @@ def protects(quotation: str, dialect: str, policy: PolicyName) -> bool:
     )
 
 
-# What a message may begin with that quotes nothing behind it.
+# What a message may begin with that quotes nothing after it.
 PLAIN = [
     "I will look.",
     "So:",

@@ -72,7 +72,7 @@ def turn(says: list[Any]) -> Iterator[str | Call]:
 
 
 def as_text(says: list[Any]) -> str:
-    """The model's turn where it writes its calls; neighbours stand in one block."""
+    """The model's turn where it writes its calls; neighbours are in one block."""
     text, block = "", []
     for item in [*turn(says), ""]:
         if isinstance(item, Call):

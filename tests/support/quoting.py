@@ -158,5 +158,5 @@ def _is_the_call(events: Iterable[Event], dialect: str) -> None:
 
 # What is escaped is quoted, to `strict`.
 DIALECTS = [name for name in all_dialects() if written(name) and name != "invoke_escaped"]
-# In `standard` the words behind the call come too late.
+# In `standard` the words after the call come too late.
 TOO_LATE = {"Q19-hermes"}

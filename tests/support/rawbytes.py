@@ -24,7 +24,7 @@ def check_raw(case: Mapping[str, Any]) -> None:
     (made,) = [record.id for _, record in exchange.client_calls] or [""]
     assert out == raw_bytes(case.get("out") or case["in"], made)
     for at in range(1, len(body)):
-        # An LF that a CRLF was cut off from is one more blank line behind an event, which says nothing.
+        # An LF that a CRLF was cut off from is one more blank line after an event, which says nothing.
         again = run(exchange_for("openai_chat", {}, "sse"), [body[:at], body[at:]])
         assert _BLANK_LINES.split(again) == _BLANK_LINES.split(out), f"cut at {at}"
         assert again == out or b"\r" in body, f"cut at {at}"

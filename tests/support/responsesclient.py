@@ -1,6 +1,6 @@
 """A client of the Responses API that is stricter than all real ones together, for tests; no code of the wire is in it.
 
-Every rule here is one that some client insists on: `response.created` first, one terminal event and nothing behind it;
+Every rule here is one that some client insists on: `response.created` first, one terminal event and nothing after it;
 sequence numbers without gaps; each item added before anything is told of it, at the next place, and one at a time; a
 text that is the same in its deltas, its two ends, its item's end and the whole response; a call with its ids, its
 arguments appended, in `done` and in its item the same, one JSON object; the whole response with the items as they were
@@ -226,7 +226,7 @@ def take_items(reply: Reply, response: Mapping[str, Any]) -> None:
 
 
 def _call(item: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """What the ids of such items begin with, and the call; a custom tool's text stands in its `input`."""
+    """What the ids of such items begin with, and the call; a custom tool's text is in its `input`."""
     form = item["type"]
     if form == "function_call":
         prefix, name, arguments = "fc_", item["name"], item["arguments"]
@@ -245,7 +245,7 @@ def _call(item: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
 
 
 def written(events: Sequence[Mapping[str, Any]]) -> bytes:
-    """Events as they stand on the wire."""
+    """Events as they are on the wire."""
     return b"".join(framed(event) for event in events)
 
 
@@ -261,7 +261,7 @@ def framed(event: Mapping[str, Any]) -> bytes:
 def stream(
     items: Sequence[str | Sequence[str] | Mapping[str, Any]], status: str = "completed", *, response_id: str = "resp_1"
 ) -> list[dict[str, Any]]:
-    """An upstream's events. An item is a message's text, its pieces, or an item as it stands at its end.
+    """An upstream's events. An item is a message's text, its pieces, or an item as it is at its end.
 
     Of an item, `pieces` says in which pieces its arguments or its input come. `status` "broken": there is no terminal
     event.

@@ -100,7 +100,7 @@ def sampled(items: Sequence[pytest.Item]) -> list[pytest.Item]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is not in the sample, behind -k and --last-failed; draw the laws' examples by the seed.
+    """Leave out what is not in the sample, after -k and --last-failed; draw the laws' examples by the seed.
 
     What `--case` asks for is in every sample.
     """

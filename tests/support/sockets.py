@@ -151,7 +151,7 @@ class Upstream:
         self._secured = secured
         self.replies: list[Sequence[Write]] = []
         self.asked: list[dict[str, Any]] = []
-        self.closes = False  # behind a reply, in the same write as its last messages
+        self.closes = False  # after a reply, in the same write as its last messages
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._thread = threading.Thread(target=accepting, args=(self._socket, self._answer), daemon=True)
         self._thread.start()

@@ -3,7 +3,7 @@
 Strategy: a message is a row of blocks with white space between them, and a block is an opener, a body of calls and a
 closer. Each dialect is one row of `FORMS`, in a few shapes: JSON between exact tokens (read by `json`), Python calls
 (read by `ast`), YAML (read by `yaml`), and tags around values (exact regular expressions). A token that is missing, or
-that stands where none belongs, is a `Stray`. Line ends in a token stand for any white space, also for none.
+that is where none belongs, is a `Stray`. Line ends in a token stand for any white space, also for none.
 
 The tools are those of `TYPES`: forms without types are read by it. Values hold no markup.
 """
@@ -199,7 +199,7 @@ def _keyed_array(cursor: _Cursor, _: str) -> list[Found]:
 
 
 def _python(*, in_list: bool = False, between: str = "\n", wrapped: str = "") -> _Body:
-    """Calls with keywords, in a list or one behind the other. `wrapped`: what stands around each."""
+    """Calls with keywords, in a list or one after the other. `wrapped`: what is around each."""
 
     def body(cursor: _Cursor, closer: str) -> list[Found]:
         source = cursor.up_to(closer.strip("\n")).strip()
@@ -303,7 +303,7 @@ def _arrow(cursor: _Cursor) -> Found:
 
 
 def _composer(cursor: _Cursor) -> Found:
-    """Composer's lines: a key behind its token, and its value on those below."""
+    """Composer's lines: a key after its token, and its value on those below."""
     name = cursor.eat("<｜tool▁call▁begin｜>\n{name}\n")["name"]
     end = "<｜tool▁call▁end｜>"
     before, *parts = cursor.up_to(end).split("<｜tool▁sep｜>")

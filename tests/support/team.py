@@ -1,7 +1,7 @@
-"""A team's proxy on loopback: HAProxy as the project configures it, workers behind it, and many streams at once.
+"""A team's proxy on loopback: HAProxy as the project configures it, workers after it, and many streams at once.
 
 The upstream answers each stream with prose and one call as text whose argument names the stream, so that a call which
-is lost or comes twice is seen. It holds each stream behind its first events until `gate` is open: streams are open for
+is lost or comes twice is seen. It holds each stream after its first events until `gate` is open: streams are open for
 as long as the one who tests wants. Each event says in its id when it left, by the clock that all processes share.
 """
 

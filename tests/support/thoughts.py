@@ -1,4 +1,4 @@
-"""Texts that reason, with a call in the reasoning or behind it: a table that tests and `make reliability` read.
+"""Texts that reason, with a call in the reasoning or after it: a table that tests and `make reliability` read.
 
 A new way to write reasoning needs a line in `texts`, no test of its own.
 """
@@ -12,7 +12,7 @@ from toolcalls.text.quoting_marks import REASONING_CLOSERS, REASONING_TAGS
 
 POLICIES: tuple[PolicyName, ...] = ("standard", "strict", "lenient")
 NAMES = [tag[1:-1] for tag in REASONING_TAGS if tag.startswith("<") and not {":", "|"} & set(tag)]
-# Marks that a dialect takes out of the text, where nothing says that they stand in reasoning.
+# Marks that a dialect takes out of the text, where nothing says that they are in reasoning.
 FRAMED = frozenset(
     {
         *("<|START_THINKING|>", "<|END_THINKING|>", "<|open|>think<|sep|>", "<|close|>think<|sep|>", "<channel|>"),

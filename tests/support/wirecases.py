@@ -1,6 +1,6 @@
 """The cases of `tests/cases/wires` on the wires that carry calls: how each is sent, and what its client must have got.
 
-`SENT` is the table: a row for each wire and form. What a case may say stands in `caseformat`, and what it means at
+`SENT` is the table: a row for each wire and form. What a case may say is in `caseformat`, and what it means at
 the head of its file. The strict clients are those of `tests/support/*client.py`.
 
 Over 300 lines: five short drivers of the same shape, side by side.
@@ -375,7 +375,7 @@ def _ollama(end: bytes) -> Sent:
 
 
 def _without_blank_lines(out: bytes) -> list[bytes]:
-    """A line feed that was cut from its CR stands behind the event: one more blank line, which says nothing."""
+    """A line feed that was cut from its CR comes after the event: one more blank line, which says nothing."""
     return out.split()
 
 

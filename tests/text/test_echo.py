@@ -1,4 +1,4 @@
-"""The echo guard: what stands in the request word for word is no call, what only begins so streams on; and in time.
+"""The echo guard: what is in the request word for word is no call, what only begins so streams on; and in time.
 
 Strategy: an index that answers as the plain question `text in quoted` would, over texts of few letters, cut anywhere,
 also where more places match than are kept; then the reader; then that the work grows with the texts and no faster, by
@@ -62,7 +62,7 @@ def stands_in(candidate: str, text: str) -> bool:
 @examples(400)
 @given(st.lists(letters, max_size=3), letters, st.lists(st.integers(1, 9), max_size=30), st.sampled_from([1, 2, 1024]))
 def test_it_answers_as_the_plain_question(texts: list[str], tail: str, sizes: list[int], places: int) -> None:
-    """`places`: how many are kept; behind that the first one is followed."""
+    """`places`: how many are kept; after that the first one is followed."""
     candidate = ("".join(texts)[3:60] + tail).lstrip()
     with patch.object(echo, "_MAX_LOCATIONS", places), patch.object(echo, "_MAX_PREFIXES", 0):
         quotable = EchoIndex(texts)
@@ -145,7 +145,7 @@ TWO_LINES = '<invoke name="Bash">\n<parameter name="command">a\n\nb - c\n</param
 @pytest.mark.parametrize("made", [call("rm -rf build"), TWO_LINES], ids=["hermes", "invoke"])
 @pytest.mark.parametrize("gutter", GUTTERS.values(), ids=GUTTERS)
 def test_it_is_found_behind_what_stands_before_each_line(gutter: str, made: str) -> None:
-    """Whatever that is: it is learnt from what stands before the first line."""
+    """Whatever that is: it is learnt from what comes before the first line."""
     told = behind_gutters(gutter, f"# notes\n\n{made}\n\nbye")
     for form in (told, json.dumps({"o": told})):
         for size in (1, 1000):

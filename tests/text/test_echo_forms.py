@@ -64,7 +64,7 @@ def template(line: str) -> str:
 
 
 def each(before: str, behind: str, write: Callable[[str], str] = double, end: str = "\n") -> Callable[[str], str]:
-    """Each line as a string of a program, with this before and behind it."""
+    """Each line as a string of a program, with this before and after it."""
     return lambda text: "".join(f"{before}{write(line + end)}{behind}\n" for line in text.split("\n"))
 
 
@@ -207,7 +207,7 @@ def test_the_escape_character_may_be_lost() -> None:
 
 
 NEAR: dict[str, tuple[str, str]] = {
-    # By what the text says that stands in the result, and the command that is called.
+    # By what the text says that is in the result, and the command that is called.
     "another string": (each("    ", ",")("# notes\n" + written("hermes", OTHER)), "rm -rf build"),
     "half of it": (each("    ", ",")("\n".join(written("hermes", SIMPLE).split("\n")[:2])[:-9]), "rm -rf build"),
     "its lines in another order": (
@@ -277,7 +277,7 @@ layers = st.sampled_from([str, json.dumps, repr, html.escape, numbered, each("  
 def test_what_one_of_its_forms_holds_a_text_may_hold(
     parts: list[str], made_by: list[Callable[[str], str]], data: st.DataObject
 ) -> None:
-    """Whatever stands in a form: the text is never excluded."""
+    """Whatever is in a form: the text is never excluded."""
     text = "".join(parts)
     for layer in made_by:
         text = layer(text)

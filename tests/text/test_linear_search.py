@@ -73,7 +73,7 @@ def test_what_rules_ask_is_answered(text: str) -> None:
     assert LinearSearch(text, re.DOTALL).finds("nothing of it — é") is False
 
 
-# --- tables: all that can stand in an expression, by what is answered -------------------------------------------------
+# --- tables: all that can be in an expression, by what is answered -------------------------------------------------
 
 ASCII = [chr(code) for code in range(128)]
 BEYOND = ["\x80", "è", "é", "ê", "ñ", "ò", "ſ", "—", "\u2015", "\u212a", "\ufffe", "\U00010000", "\U0010ffff"]

@@ -314,7 +314,7 @@ def test_any_split_same_answer(text: str, cuts: list[int], reasoning: bool) -> N
         assert by_piece.line_start == by_character.line_start
 
 
-# Lines that one search reads together, and what may stand beside or between them.
+# Lines that one search reads together, and what may be beside or between them.
 PLAIN = [
     *(
         "The fox jumps\n",
@@ -406,7 +406,7 @@ LONG = {
 
 
 def memory(text: str) -> tuple[int, int]:
-    """The bytes that are held behind a text, and the most that were held within it."""
+    """The bytes that are held after a text, and the most that were held within it."""
     position = Position()
     tracemalloc.start()
     try:
@@ -449,7 +449,7 @@ ORACLE = MarkdownIt("commonmark")
 
 
 def oracle(tokens: list[Token]) -> set[str]:
-    """The words for everything that MARK stands in."""
+    """The words for everything that MARK is in."""
     found: set[str] = set()
     open_quotes = 0
     for token in tokens:

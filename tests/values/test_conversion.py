@@ -36,7 +36,7 @@ def types(*names: str) -> frozenset[str]:
 
 
 def joined(text: str) -> str:
-    """Surrogate halves that stand side by side are one character, as in every JSON reader."""
+    """Surrogate halves that are side by side are one character, as in every JSON reader."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 

@@ -66,7 +66,7 @@ def test_a_servers_tool(server: str, tool: str, meant: str) -> None:
     assert Toolbox(map(Tool, DECLARED)).served(server, tool) == meant
 
 
-# The name is no word of its own there, but the tag, or what stands in front of a mark: names are those declared.
+# The name is no word of its own there, but the tag, or what is in front of a mark: names are those declared.
 OF_DECLARED_NAMES = {
     "bare_calls", "module_calls",
     "damaged_tags", "function_elements", "function_tags_stripped", "gemma4_stripped", "glm_naked", "harmony_stripped",

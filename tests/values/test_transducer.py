@@ -28,7 +28,7 @@ def whole(text: str, **options: bool) -> Outcome:
 
 
 def joined(text: str) -> str:
-    """Surrogate halves that stand side by side are one character, as in every JSON reader."""
+    """Surrogate halves that are side by side are one character, as in every JSON reader."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 

@@ -167,3 +167,10 @@ def test_what_is_no_json_is_held_from_its_first_character_on(came: str) -> None:
         pieces = [came[at : at + size] for at in range(0, len(came), size)]
         heard.add(("".join([*map(mending.feed, pieces), mending.end(cut=False)]), tuple(mending.repairs)))
     assert len(heard) == 1
+
+
+def test_patterns_of_a_schema_are_not_searched_for() -> None:
+    """They may take without end, and a value that breaks one is still of its type."""
+    check = SchemaCheck({"type": "string", "pattern": "^(a+)+$", "maxLength": 40})
+    assert check.errors("a" * 35 + "!", 40) == set()
+    assert check.errors("a" * 41, 50) != set()

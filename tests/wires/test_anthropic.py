@@ -308,7 +308,7 @@ def test_the_choice(choice: object, meant: str) -> None:
 
 
 def test_a_block_keeps_members_of_any_name() -> None:
-    """A native call that cannot become text is told anew behind one that has; its block may have any members."""
+    """A native call that cannot become text is told anew after one that has; its block may have any members."""
     bash = client.call("toolu_0", "Bash", '{"command":"ls"}')
     opened, *rest = client.call("toolu_1", "Bash", '{"command":')
     odd = {"self": 1, "kind": "x", "call": "y", "event": None, "index": 9}
@@ -444,7 +444,7 @@ def test_any_row_of_blocks_is_told_block_by_block(
 @law
 @given(st.data(), texts, routes)
 def test_nothing_of_a_whole_reply_is_lost(data: st.DataObject, text: str, route: Route) -> None:
-    """A call that broke off is text, as it stands in the reply, and every other is a call."""
+    """A call that broke off is text, as it is in the reply, and every other is a call."""
     stop = data.draw(st.sampled_from(["end_turn", "max_tokens"]))
     exchange = law_exchange(route, form="whole")
     reply = understood(json.loads(run(exchange, [whole(stream([client.text(text)], stop))])))

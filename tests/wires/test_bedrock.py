@@ -197,7 +197,7 @@ COMPLETIONS: dict[str, tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any
 @pytest.mark.parametrize("form", ["eventstream_chunks", "whole"])
 @pytest.mark.parametrize("model", COMPLETIONS)
 def test_a_reply_without_a_place_for_calls_is_observed(model: str, form: Form) -> None:
-    """The bytes stay, and the verdict says what stands in the text."""
+    """The bytes stay, and the verdict says what is in the text."""
     asked, chunks, whole = COMPLETIONS[model]
     body = json.dumps(whole).encode() if form == "whole" else invokeclient.written(chunks)
     request = WIRE.request(json.dumps(asked).encode())

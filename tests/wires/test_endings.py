@@ -2,7 +2,7 @@
 
 Strategy: every case of the wires whose frames stand for themselves is sent once as it is, and once with its finish
 reason in each of its frames. The client must receive the same, as must the report say it. What it receives is read by
-the strict clients, who know one reason only: of those that stand in front of others all but the last are taken out.
+the strict clients, who know one reason only: of those that are in front of others all but the last are taken out.
 """
 
 import json
@@ -201,7 +201,7 @@ def test_a_reason_leaves_at_once_where_nothing_is_undecided(speaks: Speaks) -> N
 
 
 def test_done_lets_out_what_waits_at_a_reason() -> None:
-    """Servers are free to keep the connection open behind it."""
+    """Servers are free to keep the connection open after it."""
     exchange, parts = calling(SPEAKS["openai_chat"], '<invoke name="Noop"></invoke>', route={"policy": "strict"})
     assert exchange.feed(b"".join(parts)).count(b"tool_calls") == 0
     assert b'"finish_reason":"tool_calls"' in (out := exchange.feed(DONE))

@@ -204,7 +204,7 @@ def test_a_picture_behind_a_lifted_call_stays() -> None:
 
 
 def test_what_google_found_may_be_quoted() -> None:
-    """A search and its result stay, and a call that stands in the result is no call."""
+    """A search and its result stay, and a call that is in the result is no call."""
     for result in ([{"type": "text", "text": CALL}], CALL):
         asked = start(0, "google_search_call", id="g1", arguments={"queries": ["x"]}) + stop(0)
         found = start(1, "mcp_server_tool_result", call_id="g1") + delta(1, "mcp_server_tool_result", result=result)

@@ -250,7 +250,7 @@ def test_a_custom_call_in_a_whole_reply() -> None:
 
 @pytest.mark.parametrize("id_", [{}, {"id": ""}, {"id": "a"}], ids=["none", "empty", "the same"])
 def test_native_calls_keep_their_fields_whatever_their_ids(id_: dict[str, str]) -> None:
-    """Gemini's signatures stand in `extra_content`: https://ai.google.dev/gemini-api/docs/thought-signatures."""
+    """Gemini's signatures are in `extra_content`: https://ai.google.dev/gemini-api/docs/thought-signatures."""
     natives = [
         {**id_, "type": "function", "function": {"name": name, "arguments": "{}"}, "extra_content": {"google": name}}
         for name in ("ls", "pwd")
@@ -307,7 +307,7 @@ def test_a_relatives_word_for_an_unfinished_reply_stays_and_completes_no_call(re
 
 
 def last_chunk(route: Route, text: str, finish: str) -> dict[str, Any]:
-    """The last choice that leaves of a text whose message is said again behind it."""
+    """The last choice that leaves of a text whose message is said again after it."""
     again = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
     body = stream({"content": text}, finish="stop").removesuffix(b"data: [DONE]\n\n") + event(outer([again]))
     out = through(exchange_for(route), body)

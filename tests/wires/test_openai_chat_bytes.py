@@ -3,7 +3,7 @@
 Strategy: a case's reply is built as a stream, sent through an exchange, and decoded by `chatclient`, which is stricter
 than any real client. Then the same bytes are cut in two at every place, the kind of places where streams really break,
 and sent one by one; and the same reply is sent as one JSON body. Text, calls, finish reason and verdicts must be the
-same each time. The `raw` cases say byte for byte what stands on the wire.
+same each time. The `raw` cases say byte for byte what is on the wire.
 """
 
 import json

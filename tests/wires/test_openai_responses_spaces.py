@@ -30,7 +30,7 @@ ONLY_A = {"access": {"message": "No.", "rules": [{"name": "a", "action": "block"
 
 
 def request(times: int = 0, name: str = "look") -> bytes:
-    """A request, behind so many equal calls with as many results."""
+    """A request, after so many equal calls with as many results."""
     items: list[dict[str, Any]] = [{"role": "user", "content": "Go."}]
     for number in range(times):
         call = {"call_id": f"c{number}", "name": "look", "arguments": '{"q": "x"}', **SPACES[name]}

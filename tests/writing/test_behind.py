@@ -1,6 +1,6 @@
-"""Calls that are written behind a text (`writing/behind.py`): they read back in their place, or they are not written.
+"""Calls that are written after a text (`writing/behind.py`): they read back in their place, or they are not written.
 
-Strategy: every dialect behind texts of every kind that Markdown knows, open and closed, with calls of one and two
+Strategy: every dialect after texts of every kind that Markdown knows, open and closed, with calls of one and two
 tools. What is written is read with the text in front of it, by `standard` and by `lenient`. The addon must keep the
 same law: the same texts come from an upstream whose calls are native, on a wire with one text and on one with blocks.
 """
@@ -33,13 +33,13 @@ CALLS = (
     (Call("Bash", '{"command": "ls -l"}'),),
     (Call("read_file", '{"path": "src/a.ts", "line": 7}'), Call("Bash", '{"command": "make"}')),
 )
-# Behind these no dialect but those that are a whole message may refuse.
+# After these no dialect but those that are a whole message may refuse.
 ORDINARY = (
     "I look.", "I look.\n", "I look.\n\n", "I look. ", "I look:\r\n", "* one\n* two", "1. one\n2. two\n", "# Head",
     "> quoted", "> quoted\n", "> ```\n> code", "    code", "See `this", "See `this`", "a < b", "| a | b |\n|---|---|",
     "```\ncode\n```", "1. a\n   ```\n   x\n   ```\n", "<b>bold</b>", "Then call:", "[link](x)",
 )  # fmt: skip
-# Nor behind these, which leave something open that can be closed.
+# Nor after these, which leave something open that can be closed.
 OPEN = (
     "```\ncode\n", "```py\ncode", "```py", "~~~~\ncode\n", "1. a\n   ```\n   x", "<!-- comment", "<think>\nI think",
     "<example>\nx", "<pre>\nx",
@@ -56,7 +56,7 @@ def reads(before: str, text: str, dialect: str, calls: tuple[Call, ...], policy:
 
 
 def written(before: str, dialect: str, calls: tuple[Call, ...]) -> str | None:
-    """What stands behind a text; None where the dialect cannot hold it there."""
+    """What comes after a text; None where the dialect cannot hold it there."""
     text = write(dialect, calls, BOX)
     try:
         return behind(before, dialect, text, calls, BOX)

@@ -1,7 +1,7 @@
 """A text client never gets a call that its own reader would read as another one.
 
 Strategy: the clients' readers of `support.textclients` read what is written; values are made of the tags of the form
-itself. For every dialect besides, no closing tag of a call's markup stands in it once more because a value holds it.
+itself. For every dialect besides, no closing tag of a call's markup is in it once more because a value holds it.
 """
 
 import json

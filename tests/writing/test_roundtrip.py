@@ -34,7 +34,7 @@ CALLS = (Call("read_file", '{"path": "a"}'), Call("list_files", '{"path": "b c"}
 BOX = Toolbox(TOOLS)
 # A list, a wrapper around all calls, calls that stand for themselves, a special token, the names of tools as tags.
 DIALECTS = ("lfm2", "deepseek_dsml", "hermes", "invoke", "tagged", "kimi_k2", "mistral")
-JOINED = ("lfm2", "deepseek_dsml", "kimi_k2")  # their calls stand in one block
+JOINED = ("lfm2", "deepseek_dsml", "kimi_k2")  # their calls are in one block
 OURS = "A word of ours."
 
 

@@ -29,7 +29,7 @@ def head_of(pieces: Iterator[bytes]) -> bytes:
 
 
 def _shows_form(head: bytes) -> bool:
-    """Whether the beginning of a body shows its form. For JSON that takes a line and the bytes behind it."""
+    """Whether the beginning of a body shows its form. For JSON that takes a line and the bytes after it."""
     start = head.lstrip()
     if start.startswith(b"{"):
         return bool(start.partition(b"\n")[2].strip())

@@ -76,7 +76,11 @@ LINE: dict[str, Any] = {
                 "calls": {"type": "array", "items": _CALL, "description": "the complete calls, in order"},
                 "text": {"type": "string", "description": "the text that is left for people"},
                 "reasoning": {"type": "string", "description": "what moved to the reasoning; not there for none"},
-                "verdicts": {"type": "array", "items": _TEXT, "description": "this project's word for each candidate"},
+                "verdicts": {
+                    "type": "array",
+                    "items": _TEXT,
+                    "description": "what became of each place that looks like a call, in this project's words",
+                },
             },
         },
     },

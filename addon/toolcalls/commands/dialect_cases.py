@@ -1,7 +1,7 @@
 """The dialects' cases: replies as text, and the calls and the text that each must come out as.
 
 They are the files that the project tests itself with (`tests/cases/dialects`, whose README says what their keys mean).
-A wheel carries its own copy of the same files. Nearly every key has a default, and the defaults stand here and nowhere
+A wheel carries its own copy of the same files. Nearly every key has a default, and the defaults are here and nowhere
 else: the tests take them from here.
 """
 

@@ -108,7 +108,7 @@ class _Composer:
             self._node(event, depth + 1)  # a key keeps the rules of a value, but is its text: `1:` is "1"
             key = self._whole(event.value)
             if key in fields:
-                raise Mistake(key_line, f"key {quote(key)} stands twice, first on line {fields[key][0]}")
+                raise Mistake(key_line, f"key {quote(key)} is given twice, first on line {fields[key][0]}")
             fields[key] = (key_line, self._node(self._next(), depth + 1))
         return Node(line, fields)
 

@@ -142,7 +142,7 @@ class RouteKeys:
         }
 
     def config(self, root: Node) -> Config:
-        """The whole document. Routes are built last, because `defaults` may stand below them."""
+        """The whole document. Routes are built last, because `defaults` may be below them."""
         found = self._keys.read_mapping(root, "", self._top)
         default = replace(Route(), **found.pop("defaults", {}))
         routes = tuple(replace(default, **settings) for settings in found.pop("routes", ()))

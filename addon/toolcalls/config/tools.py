@@ -26,7 +26,7 @@ class ToolKeys:
         for i, item in enumerate(as_list(node, where, "a list of tools")):
             tool = self._tool(item, f"{where}[{i}]")
             if tool.name in tools:
-                raise Mistake(item.line, f"{where}[{i}]: the tool {quote(tool.name)} stands twice; expected it once")
+                raise Mistake(item.line, f"{where}[{i}]: the tool {quote(tool.name)} is given twice; expected it once")
             tools[tool.name] = tool
         return {"tools": tuple(tools.values())}
 

@@ -37,7 +37,7 @@ class Observations:
         self.called = threading.Event()  # the client has a call, or the beginning of one
         self._queue: queue.Queue[Observation | None] = queue.Queue()
         self._lock = threading.Lock()  # held from reading the clock to adding, so that the order is that of the times
-        self._sent = False  # the upstream sent more behind the call
+        self._sent = False  # the upstream sent more after the call
 
     @property
     def called_early(self) -> bool:

@@ -22,7 +22,7 @@ FIRST = ("json_behind_word", "mixed_marks")
 # Tried after all others that share an opener. `qwen3_xml` reads the same calls as `openhands_fn`, and `tagged` the
 # same as `morph_xml`, and both are likelier. Damaged forms and mixed ones come after the whole ones. DeepSeek's
 # tokens in ASCII are usually Kimi's or Step's, and a wrapper of `function_elements` is usually another dialect's. The
-# text behind `<N>` in `yaml_xml` and `zeroclaw` is rarely markup.
+# text after `<N>` in `yaml_xml` and `zeroclaw` is rarely markup.
 LAST = (
     "deepseek_v3",
     "deepseek_v31",
@@ -43,7 +43,7 @@ ESCAPED = frozenset({"invoke_escaped"})
 # What is left of a tag or a token in them could begin prose: their calls are shown when they are complete, not before.
 DAMAGED = frozenset({"damaged_tags", "function_tags_stripped", "gemma4_stripped", "module_calls", "stripped_tags"})
 
-# What they begin with stands in any text about data: it is a candidate only where a call comes of it. Where a message
+# What they begin with is in any text about data: it is a candidate only where a call comes of it. Where a message
 # begins with it, the dialects are asked whose call is a whole message.
 TENTATIVE = frozenset({"module_calls"})
 
@@ -142,5 +142,5 @@ def configured(
 
 
 def replaces_native(dialect: Dialect) -> bool:
-    """Whether its calls count only where a reply has no native ones so far: `marker` stands in for them."""
+    """Whether its calls count only where a reply has no native ones so far: `marker` takes their place."""
     return isinstance(dialect, Marker)

@@ -1,4 +1,4 @@
-"""`apriel`: a JSON array in `<tool_calls>` tags, behind a line that ends the reasoning.
+"""`apriel`: a JSON array in `<tool_calls>` tags, after a line that ends the reasoning.
 
 Apriel 1.5 closes with `[END FINAL RESPONSE]`. The line is removed where a call follows it directly; in front of text it
 stays, since nothing says where the reasoning above it began.

@@ -95,7 +95,7 @@ class _Atem:
         return own
 
     def _header(self, scan: Scanner) -> Step[tuple[str, int] | None]:
-        """The recipient, and how long the header is with its last token; None where none stands here."""
+        """The recipient, and how long the header is with its last token; None where none is here."""
         seen = 0
         while True:
             at = scan.text.find(_MESSAGE, scan.pos + seen, scan.pos + _MAX_HEADER)

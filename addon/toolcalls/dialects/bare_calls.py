@@ -1,7 +1,7 @@
 """`bare_calls`: a call as code in the open that is the whole message: `N(k="v")`, `N({"k": "v"})`, `N{"k": "v"}`.
 
 Any prose about code looks like it, so only a declared name with declared parameters counts, and nothing but calls may
-stand in the message.
+be in the message.
 """
 
 from dataclasses import dataclass

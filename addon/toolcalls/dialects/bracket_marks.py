@@ -1,10 +1,10 @@
-"""`bracket_marks`: a word for calls in brackets, and behind it a call's JSON, or a tool's name and its JSON.
+"""`bracket_marks`: a word for calls in brackets, and after it a call's JSON, or a tool's name and its JSON.
 
 `[tool_call]{…}[/tool_call]`, `[Tool Call] N {…}`, `[tool_call] name=N args={…}`, `[tool_call name="N"]{…}`, and
-`<<<TOOL_CALL>>>{…}<<<END_TOOL_CALL>>>`: what models make of the marks that prompts teach, and that stand around past
+`<<<TOOL_CALL>>>{…}<<<END_TOOL_CALL>>>`: what models make of the marks that prompts teach, and that are around past
 calls. The marks in capitals that hold JSON alone are `lm_studio`'s, a name
-inside the brackets behind a colon is `bracket_tool_call`'s. It could be prose, so it counts at the start of a line
-only, and a name that stands there must be a declared one.
+inside the brackets after a colon is `bracket_tool_call`'s. It could be prose, so it counts at the start of a line
+only, and a name that is there must be a declared one.
 """
 
 import re
@@ -108,7 +108,7 @@ class _Marks:
 
 
 def _head(scan: Scanner, pattern: re.Pattern[str], ahead: int, tools: Toolbox) -> Step[re.Match[str] | None]:
-    """What `pattern` makes of all that stands between here and the first brace; None where it is something else."""
+    """What `pattern` makes of all that is between here and the first brace; None where it is something else."""
     while True:
         at = scan.pos + ahead
         text, brace, _ = scan.text[at : at + _MOST].partition("{")

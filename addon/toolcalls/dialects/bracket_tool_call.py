@@ -1,7 +1,7 @@
 """`bracket_tool_call`: a call in square brackets, as gateways flatten a conversation's history.
 
 Also read: `[Tool Use: N({…})]`, `[Calling tool: N with arguments: {…}]`, and `[tool: N]` or `[Tool Call: N (ID: I)]`
-with the object behind it, maybe with a label before it or in a fence.
+with the object after it, maybe with a label before it or in a fence.
 """
 
 import re

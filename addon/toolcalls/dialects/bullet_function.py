@@ -25,7 +25,7 @@ _TOKEN = PatternPart(full=r"[a-z][a-z_]{1,39}+", partial=r"(?:[a-z][a-z_]{0,39}+
 
 
 class _Bullet(FunctionTag):
-    """The form, and what is left over of other forms behind it."""
+    """The form, and what is left over of other forms after it."""
 
     @cached_property
     def wrapper_ends(self) -> tuple[Parts, ...]:

@@ -121,7 +121,7 @@ class _ContinueCodeblock:
 
 
 def _line_over(scan: Scanner) -> Step[bool]:
-    """Whether only blanks stand before the end of the line; they are taken, and so is the line's end."""
+    """Whether only blanks come before the end of the line; they are taken, and so is the line's end."""
     scan.take(len((yield from word(scan, _BLANKS))))
     ends = yield from line_end(scan)
     scan.take(ends)
@@ -130,7 +130,7 @@ def _line_over(scan: Scanner) -> Step[bool]:
 
 def _value(scan: Scanner, value: Value) -> Step[bool]:
     """One value up to the line that ends it. Returns False when the reply ends before."""
-    ends = 0  # the length of the line end that stands before this place
+    ends = 0  # the length of the line end that comes before this place
     while True:
         length = yield from _closer(scan, ends)
         if length:

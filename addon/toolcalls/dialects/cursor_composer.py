@@ -1,7 +1,7 @@
 """`cursor_composer`: DeepSeek's tokens around a name on a line, and each argument as a key with its value below it.
 
-A value runs to the next argument or to the call's end; the line end before that is layout. Several calls may stand
-between the outer tokens, which may be missing. A name on the token's own line, or JSON behind it, is `deepseek_v3`'s or
+A value runs to the next argument or to the call's end; the line end before that is layout. Several calls may be
+between the outer tokens, which may be missing. A name on the token's own line, or JSON after it, is `deepseek_v3`'s or
 `deepseek_v31`'s.
 """
 
@@ -92,7 +92,7 @@ class _Composer:
         return (key, start + len(key) + len(end)) if key and end is not None else None
 
     def _argument(self, scan: Scanner, arguments: Arguments) -> Step[bool]:
-        """One argument, up to the token behind its value. Returns whether one stands here and is complete."""
+        """One argument, up to the token after its value. Returns whether one is here and is complete."""
         found = yield from self._key(scan, 0)
         if found is None:
             return False
@@ -143,7 +143,7 @@ class _Composer:
         parts = [f"{_CALL[0]}\n{call.name}\n"]
         for key, raw in members(call.arguments):
             if len(key) > MAX_WORD or not KEY.fullmatch(key):
-                raise Unwritable(f"{call.name}: the key {key!r} is not one that stands on a line of its own")
+                raise Unwritable(f"{call.name}: the key {key!r} cannot be written on a line of its own")
             text, is_string = to_text(raw)
             if to_json(text, tools.types(call.name, key), infer=tools.infer) != (quote(text) if is_string else raw):
                 raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")

@@ -1,7 +1,7 @@
 """`damaged_tags`: tags that have lost every `<` and `</`, or whose call and parameters are of two forms.
 
 `invoke name="N">`, `parameter name="K">V/parameter>`, `/invoke>`; the same of function tags and of elements named
-after the tool; parameters of another form than their call's, or behind nothing but the tool's name in `<tool_call>`;
+after the tool; parameters of another form than their call's, or after nothing but the tool's name in `<tool_call>`;
 closers with an escaped slash (`<\\/parameter>`), without it (`<parameter>`), or with neither bracket nor slash
 (`Vparameter>`). All of it could be prose, so it counts only at the start of a line, with the name of a declared tool,
 and directly in front of a parameter. The forms without damage are asked first.
@@ -32,7 +32,7 @@ _PREFIX = "(?:(?:antml|tml):)?"
 _PARAMETERS = "(?:parameter|param|argument|arg)"
 _CALLS = "(?:invoke|function|tool_call|tool_use|tool-use|function_call|tool|parameter)"
 _WRAPPERS = ("function_calls", "tool_calls", "tool_call", "tools")
-_BARE = ("tool_call", "tool_use", "function_call")  # tags in which a name may stand alone
+_BARE = ("tool_call", "tool_use", "function_call")  # tags in which a name may be alone
 _NAME = r"[\w.:/-]{1,200}"
 _SPACE = r"[^\S\n]"  # inside a tag, which ends on its line
 _WORDS = frozenset(("parameter", "param", "argument", "arg"))
@@ -113,7 +113,7 @@ class _Damaged:
         return (yield from self._body(scan, sink, Arguments(sink, tools, name), name, keys))
 
     def _bare(self, scan: Scanner, tools: Toolbox) -> Step[tuple[str, int, tuple[str, ...]] | None]:
-        """The tool whose name stands alone in a call's tag, the length up to its first parameter, and the elements.
+        """The tool whose name is alone in a call's tag, the length up to its first parameter, and the elements.
 
         None where none stands. The parameters are elements of these names; () for tags.
         """
@@ -252,14 +252,14 @@ def _at(scan: Scanner, pattern: re.Pattern[str], ahead: int, words: frozenset[st
 
 
 def _parameter(scan: Scanner, keys: tuple[str, ...], ahead: int) -> Step[tuple[str, int] | None]:
-    """The key in a parameter's tag that stands here, and the tag's length. `keys`: elements of these names."""
+    """The key in a parameter's tag that is here, and the tag's length. `keys`: elements of these names."""
     pattern = re.compile(f"<?(?P<key>{'|'.join(map(re.escape, keys))})>") if keys else _PARAMETER
     found = yield from _found(scan, pattern, ahead, frozenset(keys) or _WORDS)
     return None if found is None else (found["key"], len(found.group()))
 
 
 def _end(scan: Scanner, ends: _Ends, ahead: int, *, line: bool) -> Step[int | None]:
-    """The length of a call's or a wrapper's closer that stands here; without its bracket on a line of its own only."""
+    """The length of a call's or a wrapper's closer that is here; without its bracket on a line of its own only."""
     for pattern in ends.patterns if line else ends.patterns[:1]:
         if (found := (yield from _at(scan, pattern, ahead, ends.words))) is not None:
             return found
@@ -267,7 +267,7 @@ def _end(scan: Scanner, ends: _Ends, ahead: int, *, line: bool) -> Step[int | No
 
 
 def _goes_on(scan: Scanner, ends: _Ends, keys: tuple[str, ...], length: int, *, line: bool) -> Step[bool]:
-    """Whether a closer of so many characters, which stands here, ends its value. `line`: as on a line of its own."""
+    """Whether a closer of so many characters, which is here, ends its value. `line`: as on a line of its own."""
     space = yield from scan.space(length)
     line = line or "\n" in scan.text[scan.pos + length : scan.pos + space]
     if (yield from _end(scan, ends, space, line=line)) is not None:

@@ -1,6 +1,6 @@
 """`deepseek_dsml`: DeepSeek's form from V3.2 on, `invoke` with a special token in each tag.
 
-V3.2 calls the wrapper `function_calls`, V4 `tool_calls`, V4.1 `calls` and puts a space behind the token; servers and
+V3.2 calls the wrapper `function_calls`, V4 `tool_calls`, V4.1 `calls` and puts a space after the token; servers and
 transcripts double, replace or drop the token's bars, or put blanks around them. All of these are read, V4's is written.
 The schema says what a value is; where it says nothing, or allows strings beside something else, the attribute `string`
 does. Values are taken verbatim. An object in place of the parameters, arguments wrapped in `arguments` or `input`, and

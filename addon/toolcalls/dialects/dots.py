@@ -1,6 +1,6 @@
 """`dots`: rednote's dots models, `invoke` elements or a JSON object in a tag of their own.
 
-Values are taken verbatim. A JSON object may stand in place of the elements:
+Values are taken verbatim. A JSON object may be in place of the elements:
 
     <dots_function_call>{"name": "read_file", "arguments": {"path": "src/a.ts"}}</dots_function_call>
 """

@@ -149,7 +149,7 @@ class _Call:
         self._unclosed = False  # that one had no closer
 
     def read(self, *, without: bool) -> Step[bool]:
-        """Everything behind `<arguments>`; `without`: there are none."""
+        """Everything after `<arguments>`; `without`: there are none."""
         scan = self._scan
         if not without:
             space = yield from scan.space()
@@ -173,7 +173,7 @@ class _Call:
         return SchemaPlace(self._tools, self._name, (key,))
 
     def _closed(self) -> Step[bool]:
-        """Take white space and comments, and the arguments' closer; True as well where the call's stands at once."""
+        """Take white space and comments, and the arguments' closer; True as well where the call's is at once."""
         scan = self._scan
         while True:
             scan.take((yield from scan.space()))
@@ -287,13 +287,13 @@ def _end(scan: Scanner, sink: CallSink, arguments: Arguments | None = None) -> S
 
 
 def _named(scan: Scanner, name: str, ahead: int) -> Step[tuple[int, bool] | None]:
-    """The offset behind the opening tag `name`, and whether it closes itself; None where another stands, or none."""
+    """The offset after the opening tag `name`, and whether it closes itself; None where another stands, or none."""
     tag = yield from opening_tag(scan, ahead)
     return (ahead + tag.length, tag.empty) if tag is not None and tag.name.lower() == name else None
 
 
 def _short(scan: Scanner, name: str, ahead: int) -> Step[tuple[str, int] | None]:
-    """The text of the element `name` that stands here, stripped, and the offset behind it; None where none stands."""
+    """The text of the element `name` that is here, stripped, and the offset after it; None where none stands."""
     tag = yield from _named(scan, name, ahead)
     if tag is None or tag[1]:
         return None
@@ -315,7 +315,7 @@ def _closing(scan: Scanner, starts: tuple[str, ...], ahead: int = 0) -> Step[int
 
 
 def _behind_argument(scan: Scanner, ahead: int) -> Step[Behind]:
-    """What stands behind an argument's closer."""
+    """What comes after an argument's closer."""
     space = yield from scan.space(ahead)
     if (yield from _closing(scan, _ARGUMENTS_END, space)):
         return Behind.END
@@ -329,7 +329,7 @@ def _behind_argument(scan: Scanner, ahead: int) -> Step[Behind]:
 
 
 def _behind_arguments(scan: Scanner, ahead: int) -> Step[Behind]:
-    """What stands behind the arguments' closer."""
+    """What comes after the arguments' closer."""
     space = yield from scan.space(ahead)
     if (yield from _closing(scan, _TOOL_END, space)):
         return Behind.END
@@ -339,7 +339,7 @@ def _behind_arguments(scan: Scanner, ahead: int) -> Step[Behind]:
 
 
 def _stands_whole(scan: Scanner, tag: OpeningTag, ahead: int, inside_of: str, *, alone: bool) -> Step[bool]:
-    """Whether the argument whose opening tag ends here is closed before the one that it stands in could be.
+    """Whether the argument whose opening tag ends here is closed before the one that it is in could be.
 
     alone   where neither closer is near: the tag begins a line
     """
@@ -364,7 +364,7 @@ def _stands_whole(scan: Scanner, tag: OpeningTag, ahead: int, inside_of: str, *,
 
 
 def _call_ends(scan: Scanner, ahead: int) -> Step[bool]:
-    """Whether the closers of a call stand here, and then another call or the end of the reply."""
+    """Whether the closers of a call are here, and then another call or the end of the reply."""
     size = yield from _closing(scan, _ARGUMENTS_END, ahead)
     if not size:
         return False
@@ -377,7 +377,7 @@ def _call_ends(scan: Scanner, ahead: int) -> Step[bool]:
 
 
 def _anything(scan: Scanner, ahead: int) -> Step[Behind]:  # noqa: ARG001
-    """Whatever stands behind the closer of a call that is given up."""
+    """Whatever comes after the closer of a call that is given up."""
     yield from ()
     return Behind.END
 

@@ -29,7 +29,7 @@ src/a.ts
 )
 
 _WRAPPERS = ("<tool_call>", "<tool_use>", "<function_calls>", "<tool_calls>")
-# What may stand before the name and behind it, with the bracket that belongs to it.
+# What may come before the name and after it, with the bracket that belongs to it.
 _HEADS = (
     ("<parameter=", ">"),
     ("function=", ">"),
@@ -52,7 +52,7 @@ _PATTERNS = tuple(
 
 class _Stripped(FunctionTag):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The beginnings of a damaged tag of each declared tool, and the wrappers that may stand before it."""
+        """The beginnings of a damaged tag of each declared tool, and the wrappers that may come before it."""
         marks = [f"{before}{name}" for name in names for before, _ in _HEADS if before]
         bare = [f"{name}{behind}\n<parameter=" for name in names for behind in (">", "")]
         return (*_WRAPPERS, *marks, *bare)

@@ -66,7 +66,7 @@ class _Functionary:
     def _header(self, scan: Scanner, tools: Toolbox, *, marked: bool) -> Step[tuple[str, int] | None]:
         """The recipient of a message and the length up to its body; None where no message begins.
 
-        Behind a recipient that is a tool JSON must stand. `marked`: a token must stand before it.
+        After a recipient that is a tool JSON must stand. `marked`: a token must come before it.
         """
         start = yield from scan.space()
         for token in (_FROM, _RECIPIENT):

@@ -37,7 +37,7 @@ class _Element(JsonElement):
         return (yield from self._call(scan, sink, head.rstrip(" =(,")))
 
     def _between(self, scan: Scanner, sink: CallSink) -> Step[None]:
-        """The brackets that close the tag behind the object."""
+        """The brackets that close the tag after the object."""
         for literal in (")", ">"):
             if (yield from accept(scan, literal)):
                 sink.note_repair("unclosed_tag")

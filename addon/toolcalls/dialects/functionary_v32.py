@@ -1,6 +1,6 @@
-"""`functionary_v32`: a recipient on its line behind `>>>`, and raw JSON for a tool or text for `all`.
+"""`functionary_v32`: a recipient on its line after `>>>`, and raw JSON for a tool or text for `all`.
 
-The prompt ends with the first `>>>`, so a reply begins without it. A recipient behind `>>>` counts where JSON or text
+The prompt ends with the first `>>>`, so a reply begins without it. A recipient after `>>>` counts where JSON or text
 for it follows; a Python prompt (`>>> f()`) does not.
 """
 
@@ -65,7 +65,7 @@ class _Functionary:
     def _header(self, scan: Scanner, tools: Toolbox, *, needs_mark: bool) -> Step[tuple[str, int] | None]:
         """The recipient of a message and the length up to its body; None where no message begins.
 
-        Behind a recipient that is a tool JSON must stand.
+        After a recipient that is a tool JSON must stand.
         """
         start = yield from scan.space()
         if (yield from scan.starts(_MARK, start)):

@@ -1,6 +1,6 @@
 """`gemma3_tool_code`: Python in a fence of its own, as Gemma 3 and Gemini write it when the prompt names no format.
 
-`print` and `default_api` may be missing; several calls stand on lines of their own; Gemini also writes `<tool_code>`
+`print` and `default_api` may be missing; several calls are on lines of their own; Gemini also writes `<tool_code>`
 tags in place of the fence.
 """
 

@@ -1,6 +1,6 @@
 """`gemma4`: Gemma 4's own notation in special tokens, with its channel of thoughts.
 
-Strings stand between `<|"|>` with nothing escaped; numbers, `true`, `false` and `null` stand bare; keys are sorted. A
+Strings are between `<|"|>` with nothing escaped; numbers, `true`, `false` and `null` are bare; keys are sorted. A
 thought becomes reasoning; its first token may be missing at the start of a reply, where its last one closes it all the
 same.
 """
@@ -47,7 +47,7 @@ class _Gemma4(Keyed):
 
 
 def _channel(scan: Scanner, sink: CallSink) -> Step[None]:
-    """The content of a channel, behind the line that names it."""
+    """The content of a channel, after the line that names it."""
     name = yield from scan.among(("thought\r\n", "thought\n"))
     if name is not None:
         scan.take(len(name))

@@ -1,8 +1,8 @@
 """`gemma4_stripped`: calls in Gemma's own notation without its special tokens, as Gemini and Gemma leak them.
 
-`call:default_api:N{…}`, `declaration:default_api:N{…}` and `call:N{…}`. Strings stand in quotes, or between what is
+`call:default_api:N{…}`, `declaration:default_api:N{…}` and `call:N{…}`. Strings are in quotes, or between what is
 left of the model's marks. It could be prose, so it counts at the start of a line only, and with a bracket directly
-behind the name of a declared tool; without `default_api` only with a brace, and a declared parameter or nothing in it.
+after the name of a declared tool; without `default_api` only with a brace, and a declared parameter or nothing in it.
 """
 
 import re
@@ -26,9 +26,9 @@ call:default_api:read_file{path:<|"|>src/a.ts<|"|>}""",
 
 _API = "default_api"
 _BEFORE = tuple(f"{before}{_API}{mark}" for mark in ":." for before in ("call:", "declaration:"))
-_BARE = ("call:", "call: ")  # what stands before the name where the API's is gone, too
+_BARE = ("call:", "call: ")  # what comes before the name where the API's is gone, too
 _BRACKETS = ("{", "(")
-_CTRL = "<ctrl46>"  # what Gemini's strings stand between
+_CTRL = "<ctrl46>"  # what Gemini's strings are between
 _FIRST = re.compile(rf"""{_CTRL}|["}}\])]""")
 _MOST = 512  # characters in which the first string begins, or none does
 
@@ -36,7 +36,7 @@ _MOST = 512  # characters in which the first string begins, or none does
 @dataclass(frozen=True)
 class _Stripped(Keyed):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """What stands before any name, and before each declared one."""
+        """What comes before any name, and before each declared one."""
         return (*_BEFORE, *(f"{before}{name}{{" for before in _BARE for name in names))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -59,7 +59,7 @@ class _Stripped(Keyed):
 
 
 def _first_key(scan: Scanner, ahead: int, keys: tuple[str, ...]) -> Step[bool]:
-    """Whether a brace stands here, and in it one of these keys before a colon, or nothing."""
+    """Whether a brace is here, and in it one of these keys before a colon, or nothing."""
     if not (yield from scan.starts("{", ahead)):
         return False
     inside = yield from scan.space(ahead + 1)

@@ -1,6 +1,6 @@
 """`gigachat3`: a JSON object under a role of its own, in messages that special tokens part.
 
-The text before the call ends at `<|message_sep|>`. The object is read behind `<|function_call|>`, too.
+The text before the call ends at `<|message_sep|>`. The object is read after `<|function_call|>`, too.
 """
 
 from dataclasses import dataclass

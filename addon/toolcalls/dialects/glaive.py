@@ -1,4 +1,4 @@
-"""`glaive`: a JSON object behind a tag that nothing closes, with the arguments as a string in single quotes.
+"""`glaive`: a JSON object after a tag that nothing closes, with the arguments as a string in single quotes.
 
 Arguments that are an object are read as well, and a closing tag is removed with the call. Arguments are written as an
 object: a quote in the string would end it.

@@ -24,7 +24,7 @@ read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>""",
 @dataclass(frozen=True)
 class _Naked(KeyValue):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Each declared name with a key behind it, also on the next line, as GLM 4.5 writes it."""
+        """Each declared name with a key after it, also on the next line, as GLM 4.5 writes it."""
         return tuple(f"{name}{gap}<{self.key}>" for name in names for gap in ("", "\n", "\r\n"))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:

@@ -1,7 +1,7 @@
 """`glm_xml`: GLM's form from 4.5 on, a name with pairs of key and value; also Spark 2.5, Laguna (poolside) and Ling 3.
 
 GLM 4.5 and 4.6 put each tag on a line of its own, GLM 4.7 and 5 put everything on one; both are read, the second is
-written. Values are taken verbatim: no line end is layout, nothing is escaped. An object behind the name, which models
+written. Values are taken verbatim: no line end is layout, nothing is escaped. An object after the name, which models
 write that know Hermes' form too, is read in place of the pairs. `<tool_call>` is also what Hermes and Qwen begin with.
 """
 

@@ -1,6 +1,6 @@
 """`gorilla`: Python calls after a mark of their own.
 
-The calls stand in brackets, or without them and with the mark before each.
+The calls are in brackets, or without them and with the mark before each.
 """
 
 from toolcalls.shapes import About

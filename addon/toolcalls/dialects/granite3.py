@@ -1,6 +1,6 @@
-"""`granite3`: a JSON array behind a special token, with nothing to close it.
+"""`granite3`: a JSON array after a special token, with nothing to close it.
 
-Some of them write `<tool_call>` instead, which is also what Hermes begins with, so only an array is read behind it. A
+Some of them write `<tool_call>` instead, which is also what Hermes begins with, so only an array is read after it. A
 closing tag is removed with the calls.
 """
 

@@ -1,4 +1,4 @@
-"""`granite_20b_fc`: a JSON object behind a tag that nothing closes, once for each call.
+"""`granite_20b_fc`: a JSON object after a tag that nothing closes, once for each call.
 
 A closing tag, which others add, is removed with the call.
 """

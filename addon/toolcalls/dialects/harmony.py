@@ -1,7 +1,7 @@
 """`harmony`: the messages of OpenAI's gpt-oss, whose header names a channel and a recipient.
 
-A header stands on one line. The recipient stands before the channel or behind it, with `functions.` or bare; the
-channel may be repeated behind it, and the type of the content may be missing, with its mark or without. A message to a
+A header is on one line. The recipient comes before the channel or after it, with `functions.` or bare; the
+channel may be repeated after it, and the type of the content may be missing, with its mark or without. A message to a
 function is a call and ends where its JSON ends; `<|call|>` may be missing. The analysis channel is reasoning, and the
 assistant's other messages without a recipient are text. The builtin tools (`python`, `browser`, `container`) and
 messages of other roles are left as they are. Where a server removed the special tokens, it is `harmony_stripped`'s.
@@ -73,7 +73,7 @@ class _Harmony:
         if glued is not None and recipient is None:
             if found["channel"] == "commentary" and (yield from self._object_follows(scan, found.end())):
                 recipient = glued
-            else:  # the end of some text, behind which a message begins
+            else:  # the end of some text, after which a message begins
                 scan.take(len(glued))
                 sink.mark_text()
                 return (yield from self.read(scan, sink, tools))
@@ -96,7 +96,7 @@ class _Harmony:
         return True
 
     def _header(self, scan: Scanner) -> Step[str | None]:
-        """What stands before the message's body, not consumed; None where no body follows."""
+        """What comes before the message's body, not consumed; None where no body follows."""
         seen = 0
         while True:
             text, start = scan.text, scan.pos
@@ -162,7 +162,7 @@ class _Harmony:
         return (yield from self._closed(scan, sink))
 
     def _closed(self, scan: Scanner, sink: CallSink) -> Step[bool]:
-        """What stands behind a call's JSON. Returns whether all that is consumed is the call's."""
+        """What comes after a call's JSON. Returns whether all that is consumed is the call's."""
         yield from take_surplus(scan, sink, _MARKS)
         closed = wrong = False
         while not closed:

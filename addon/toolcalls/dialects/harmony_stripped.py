@@ -1,8 +1,8 @@
 """`harmony_stripped`: what is left of gpt-oss's messages where a server takes the special tokens away.
 
-Headers run into the text in front of them and behind them. A call is one to a declared tool, and it ends where its JSON
+Headers run into the text in front of them and after them. A call is one to a declared tool, and it ends where its JSON
 ends. `analysis` begins reasoning only where a word follows that such reasoning begins with; `assistantfinal` and the
-like, which no prose holds, end it. Words in another script may stand between a recipient and the arguments: GPT-5 leaks
+like, which no prose holds, end it. Words in another script may be between a recipient and the arguments: GPT-5 leaks
 its headers so (openai/codex #15822, livekit/agents-js #1632).
 """
 
@@ -162,7 +162,7 @@ def _parallel(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
 
 
 def _declared(recipient: str, tools: Toolbox) -> str | None:
-    """The declared tool that a recipient means, with which the words behind it may have run together."""
+    """The declared tool that a recipient means, with which the words after it may have run together."""
     if recipient in tools.names or recipient == _PARALLEL:
         return recipient
     glued = _GLUED.search(recipient)

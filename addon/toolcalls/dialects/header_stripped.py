@@ -1,6 +1,6 @@
 """`header_stripped`: a tool's name and its arguments with the mark between them left, and what begins the call lost.
 
-The marks are Mistral's `[ARGS]` and DeepSeek's `<｜tool▁sep｜>`, which no prose holds behind a tool's name. A name
+The marks are Mistral's `[ARGS]` and DeepSeek's `<｜tool▁sep｜>`, which no prose holds after a tool's name. A name
 could begin any line, so it counts only directly in front of such a mark, at the start of a line, and if it is
 declared.
 """
@@ -28,7 +28,7 @@ _MARKS = ("[ARGS]", "[CALL_ID]", "<｜tool▁sep｜>", "<|tool▁sep|>", "<|tool
 @dataclass(frozen=True)
 class _Stripped(Header):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Each declared name with a mark behind it."""
+        """Each declared name with a mark after it."""
         heads = [f"{name}{gap}" for name in names for gap in ("", "\n")]
         return tuple(f"{head}{mark}" for head in heads for mark in (_MARKS[2:] if head[-1] == "\n" else _MARKS))
 

@@ -3,7 +3,7 @@
 Models vary it, and these variants are read, too: other keys (`tool_name`, `parameters`, `args`, `input`), a `function`
 around both, attributes on the tag (tinyagents PR#76), its two other spellings and the closing tags of other forms
 (foundry-local PR#1060), a code fence around the object, an array of objects and a `<tool_calls>` around all of them.
-`<|tool_call|>` is Granite's and Phi's token, which stands before an array as a rule (`granite3`).
+`<|tool_call|>` is Granite's and Phi's token, which comes before an array as a rule (`granite3`).
 """
 
 from toolcalls.shapes import About

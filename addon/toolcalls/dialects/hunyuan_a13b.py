@@ -1,6 +1,6 @@
 """`hunyuan_a13b`: a JSON array in `<tool_calls>` tags, inside an answer.
 
-The answer's tags are removed where they stand right around the calls; around text they stay, since `<answer>` is also
+The answer's tags are removed where they are right around the calls; around text they stay, since `<answer>` is also
 what people ask models to write.
 """
 

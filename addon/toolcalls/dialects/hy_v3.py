@@ -1,4 +1,4 @@
-"""`hy_v3`: Tencent's Hy3, GLM's pairs behind a separator and in a wrapper.
+"""`hy_v3`: Tencent's Hy3, GLM's pairs after a separator and in a wrapper.
 
 Values are taken verbatim. Any tag may carry a suffix of the model's tokenizer (`<tool_calls:opensource>`), and the
 wrapper may be missing.

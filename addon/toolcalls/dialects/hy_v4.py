@@ -1,4 +1,4 @@
-"""`hy_v4`: Tencent's Hy4, which writes as Hy3 does but for the separator behind the name.
+"""`hy_v4`: Tencent's Hy4, which writes as Hy3 does but for the separator after the name.
 
 Values are taken verbatim, and any tag may carry a suffix of the model's tokenizer. Without the wrapper a call is
 `glm_xml`'s.

@@ -40,7 +40,7 @@ _KIND_PART = re.compile(r"<\|content_[a-z0-9_]{0,40}\|?")
 @dataclass(frozen=True)
 class _Inkling(JsonTags):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The tokens, and each tool's name with the token of a call behind it."""
+        """The tokens, and each tool's name with the token of a call after it."""
         return (*_FRAME, *_ROLES, _CONTENT, _CALL, *(name + _CALL for name in names))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -68,7 +68,7 @@ class _Inkling(JsonTags):
         return True
 
     def _kind(self, scan: Scanner, ahead: int) -> Step[tuple[str, int]]:
-        """The token that says what a message holds, and where it stands behind a name; "" where none does."""
+        """The token that says what a message holds, and where it comes after a name; "" where none does."""
         size = 0
         while size <= MAX_NAME:
             at = ahead + size

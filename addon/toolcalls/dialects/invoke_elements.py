@@ -79,7 +79,7 @@ class _Elements(TagNamed):
         return begun
 
     def _opening(self, name: str, tools: Toolbox) -> dict[str, str]:
-        """Also the parameters in the tag's own form: behind an element, models go on with either."""
+        """Also the parameters in the tag's own form: after an element, models go on with either."""
         tags = super()._opening(name, tools)
         return tags | {form.format(key): key for key in self.parameters(name, tools) for form in _PARAMETERS}
 
@@ -96,7 +96,7 @@ class _Elements(TagNamed):
             found = _HEAD.match(text)
             first = _FIRST.match(text, found.end()) if found else None
             if first is not None and first[1] in _INNER and not (scan.ended or _CONTENT.match(text, first.end())):
-                first = None  # what stands in it is to come
+                first = None  # what is in it is to come
             if first is not None or scan.ended or len(text) == _MAX_HEAD or _other(text):
                 break
             yield
@@ -122,7 +122,7 @@ def _openers(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _other(text: str) -> bool:
-    """Whether what stands behind the tag's bracket is not, and will not be, what a call's tag is followed by."""
+    """Whether what comes after the tag's bracket is not, and will not be, what a call's tag is followed by."""
     head, bracket, rest = text.partition(">")
     if not bracket or "\n" in head:  # no line ends inside the tag, also where all of it is here at once
         return "\n" in head

@@ -1,6 +1,6 @@
 """`invoke_escaped`: `invoke` that was escaped for HTML as a whole, tags and values.
 
-Everything was escaped once, so every value is decoded once. A value's closer counts where the grammar can go on behind
+Everything was escaped once, so every value is decoded once. A value's closer counts where the grammar can go on after
 it, and not inside a whole call that the value quotes. It opens only at the start of a line.
 """
 
@@ -95,7 +95,7 @@ class _Escaped:
     # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """Bare calls, one behind the other."""
+        """Bare calls, one after the other."""
         return "\n".join(_written(call, tools) for call in calls)
 
 
@@ -119,7 +119,7 @@ def _tag(scan: Scanner, ahead: int = 0) -> Step[_Tag | None]:
 
 
 def _behind(scan: Scanner, ahead: int) -> Step[str]:
-    """The element of the tag that stands behind white space, "" for none."""
+    """The element of the tag that comes after white space, "" for none."""
     space = yield from scan.space(ahead)
     tag = yield from _tag(scan, space)
     return tag.element if tag else ""
@@ -152,7 +152,7 @@ def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool
 def _value(scan: Scanner, value: Value, *, own_lines: bool) -> Step[bool]:
     """The decoded text up to the closer that counts. Returns False when the reply ends before.
 
-    own_lines   a line end stood behind the opening tag, so the one before the closer is layout
+    own_lines   a line end was after the opening tag, so the one before the closer is layout
     """
     depth = 0  # of whole calls that it quotes
     while True:

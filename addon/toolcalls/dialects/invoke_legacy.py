@@ -1,6 +1,6 @@
 """`invoke_legacy`: the form of Claude 2's prompt documentation, names as elements.
 
-`</function_calls>` was a stop sequence, so it may be missing. Values stand raw on the line of their tags or on lines of
+`</function_calls>` was a stop sequence, so it may be missing. Values are raw on the line of their tags or on lines of
 their own. A parameter is an element that the tool declares; where it declares none, any element. One without its closer
 ends where a declared one begins that the call lacks, or at the call's closers.
 
@@ -129,7 +129,7 @@ def _call(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
 
 
 def _opening(scan: Scanner, ahead: int = 0) -> Step[tuple[str, int] | None]:
-    """A call's name and the place behind its `<parameters>`, or behind the name where it closes at once."""
+    """A call's name and the place after its `<parameters>`, or after the name where it closes at once."""
     _, length = yield from _INVOKE.at(scan, ahead)
     if not length:
         return None
@@ -168,7 +168,7 @@ def _word_end(scan: Scanner, ahead: int) -> Step[int]:
 
 
 def _element(scan: Scanner, declared: tuple[str, ...], ahead: int) -> Step[str]:
-    """The parameter whose opening tag stands here, "" for none."""
+    """The parameter whose opening tag is here, "" for none."""
     if declared:
         tag = yield from scan.among(tuple(f"<{key}>" for key in declared), ahead)
         return tag[1:-1] if tag else ""
@@ -183,7 +183,7 @@ def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool
     """The parameters and the closers. Returns whether the call is complete."""
     arguments, declared = Arguments(sink, tools, name), tools.keys(name)
     given = set[str]()
-    closed = False  # something stands behind `<parameters>`, and all of it is closed
+    closed = False  # something comes after `<parameters>`, and all of it is closed
     while True:
         space = yield from scan.space()
         kind, length = yield from _ENDS.at(scan, space)
@@ -215,9 +215,9 @@ def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool
 
 
 def _ends_early(scan: Scanner, sink: CallSink, arguments: Arguments, *, closed: bool) -> Step[bool]:
-    """Neither a parameter nor the call's own closer stands here. Returns whether the call is complete all the same.
+    """Neither a parameter nor the call's own closer is here. Returns whether the call is complete all the same.
 
-    closed   something stands behind `<parameters>`, and all of it is closed
+    closed   something comes after `<parameters>`, and all of it is closed
     """
     wrapper_end, _ = yield from _ENDS.at(scan)
     if wrapper_end or (closed and not scan.cut and _ENDS.stops_short(scan)):
@@ -275,7 +275,7 @@ class _Value:
         return opening[1] - ahead if opening else 0
 
     def begins_next(self, scan: Scanner, ahead: int) -> Step[int]:
-        """A declared parameter that the call lacks, unless it is quoted: then the call cannot go on behind it."""
+        """A declared parameter that the call lacks, unless it is quoted: then the call cannot go on after it."""
         key = yield from _element(scan, self._lacking, ahead)
         if not key or not self._lacking:
             return 0
@@ -295,7 +295,7 @@ class _Value:
 
 def _written(call: Call, tools: Toolbox) -> str:
     if not _WORD.fullmatch(call.name) or not call.name or tools.resolve(call.name) != call.name:
-        raise Unwritable(f"{call.name!r} is not a name that stands in an element")
+        raise Unwritable(f"{call.name!r} cannot be written as the name in an element")
     lines = ["<invoke>", f"<tool_name>{call.name}</tool_name>", "<parameters>"]
     for key, raw in members(call.arguments):
         if not _KEY.fullmatch(key) or len(key) > _MAX_WORD:

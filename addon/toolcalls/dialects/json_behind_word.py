@@ -1,6 +1,6 @@
 """`json_behind_word`: a JSON call between tags with a stray word in front of it, as models leak them.
 
-The word is the tool's name once more, `json`, `call` or the like. It is asked before the forms in which a name stands
+The word is the tool's name once more, `json`, `call` or the like. It is asked before the forms in which a name is
 there, so the object must begin with a call's own key, and with none that the tool declares. Where it begins with the
 arguments, they must be an object.
 """
@@ -37,7 +37,7 @@ _MAX_HEAD = 160
 @dataclass(frozen=True)
 class _BehindWord(JsonTags):
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One block, where a word stands in it."""
+        """One block, where a word is in it."""
         opener = yield from scan.among(self.opening)
         if opener is None:
             return False
@@ -58,7 +58,7 @@ class _BehindWord(JsonTags):
         return True
 
     def _take(self, scan: Scanner, literals: tuple[str, ...]) -> Step[None]:  # noqa: ARG002 - as the shape has it
-        """Nothing but the closing tag stands behind the object."""
+        """Nothing but the closing tag comes after the object."""
         yield from ()
 
     def _block(self, body: str) -> str:

@@ -1,6 +1,6 @@
 """`json_in_tag`: a call's JSON object inside the tag itself, `<functioncall {…}>`.
 
-The object ends where its braces say. Its tag's bracket, or a closing tag, may be missing behind it.
+The object ends where its braces say. Its tag's bracket, or a closing tag, may be missing after it.
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """`k2_horizon`: K2 Horizon's form, GLM's pairs with tags of its own that may name a value's type.
 
 Values are taken verbatim; a type that says string keeps a value text where no schema says anything. The body may be
-JSON as well: an object behind the name in place of the pairs, or one that holds the name too.
+JSON as well: an object after the name in place of the pairs, or one that holds the name too.
 """
 
 from toolcalls.shapes import About, CallSink

@@ -2,7 +2,7 @@
 
 The counter runs over the whole conversation; on writing it starts from 0. A header that holds a counter and no name
 means the one tool whose parameters the arguments fit; those are held until they are whole. Section marks may be missing
-or in the singular; a name with neither counter, mark nor JSON behind it is no call.
+or in the singular; a name with neither counter, mark nor JSON after it is no call.
 """
 
 import re
@@ -48,7 +48,7 @@ class _Kimi(Header):
         return (*super().openers(names), *(f"{_PREFIX}{name}:" for name in names))
 
     def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:
-        """Also the header of a declared tool without the call's own mark, behind a section's or with the next mark."""
+        """Also the header of a declared tool without the call's own mark, after a section's or with the next mark."""
         found = yield from super().opened(scan, tools)
         if found is not None:
             return found
@@ -98,7 +98,7 @@ class _Kimi(Header):
 
 
 def _marked(scan: Scanner) -> Step[bool]:
-    """Whether a header stands here with the mark of its arguments behind it."""
+    """Whether a header is here with the mark of its arguments after it."""
     while True:
         text = scan.text[scan.pos : scan.pos + _MAX_HEADER]
         if _MARKED.match(text):

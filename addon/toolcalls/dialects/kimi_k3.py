@@ -1,7 +1,7 @@
 """`kimi_k3`: Kimi K3's elements of special tokens ("XTML"), in which calls, reasoning and text are channels.
 
-All of it stands on one line. Values are taken verbatim: `string` means the text, any other type JSON, and text where it
-is none. In attributes `&amp;` and `&quot;` are escapes. White space may stand inside a mark, an attribute in other
+All of it is on one line. Values are taken verbatim: `string` means the text, any other type JSON, and text where it
+is none. In attributes `&amp;` and `&quot;` are escapes. White space may be inside a mark, an attribute in other
 quotes or none, and a closing mark without its name closes what was opened last. The marks of the response channel and
 of the message are removed, the think channel is reasoning.
 
@@ -174,7 +174,7 @@ class _Xtml:
         return begun
 
     def _body_follows(self, scan: Scanner, ahead: int, *, damaged: bool) -> Step[bool]:
-        """Whether a whole mark that a call goes on with stands here, or the text ends.
+        """Whether a whole mark that a call goes on with is here, or the text ends.
 
         damaged   the call's own mark is: then it goes on with an argument or its closer
         """
@@ -245,7 +245,7 @@ class _Xtml:
         return False
 
     def _is_unclosed(self, scan: Scanner, mark: _Mark, missing: frozenset[str]) -> Step[bool]:
-        """Whether the mark that stands in a value says that the value's own closing mark is missing."""
+        """Whether the mark that is in a value says that the value's own closing mark is missing."""
         if mark.is_("argument"):
             return mark.attributes.get("key") in missing
         if not mark.is_("/call"):
@@ -257,7 +257,7 @@ class _Xtml:
         return not scan.cut and scan.stops_short((_CLOSE,), mark.length)
 
     def _goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether the grammar can go on behind a value's closing mark: only there it is one."""
+        """Whether the grammar can go on after a value's closing mark: only there it is one."""
         space = yield from scan.space(ahead)
         mark = yield from self._mark(scan, space)
         if mark is not None:
@@ -291,7 +291,7 @@ class _Xtml:
 def _up_to_mark(scan: Scanner, value: Value) -> Step[int | None]:
     """Give `value` the text up to the next `<`, all but what may be left of its closing mark; None at the text's end.
 
-    Returns the length of what stands there of such a mark, in front of `_SEP`.
+    Returns the length of what is there of such a mark, in front of `_SEP`.
     """
     while True:
         text, pos = scan.text, scan.pos

@@ -1,6 +1,6 @@
 """`lfm2`: Liquid's list of Python calls between markers; a JSON array or object may be there instead.
 
-LFM2 often repeats its calls as text behind the closing marker. A list of exactly the same calls there is removed with
+LFM2 often repeats its calls as text after the closing marker. A list of exactly the same calls there is removed with
 them; any other text stays.
 """
 

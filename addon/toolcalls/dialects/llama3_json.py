@@ -1,7 +1,7 @@
-"""`llama3_json`: JSON objects behind Llama 3's token, with semicolons between them.
+"""`llama3_json`: JSON objects after Llama 3's token, with semicolons between them.
 
 Without the token it is `bare_json`, which counts only as a whole message. The built-in tools are called as Python,
-`brave_search.call(query="weather")`; other code behind the token is no call.
+`brave_search.call(query="weather")`; other code after the token is no call.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _CALL = ".call"
 @dataclass(frozen=True)
 class _Llama3(JsonList):
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """The calls behind one token: a built-in one, or JSON."""
+        """The calls after one token: a built-in one, or JSON."""
         ahead = yield from scan.space(len(_TAG))
         dotted = yield from _word(scan, ahead)
         if not dotted.endswith(_CALL) or not (yield from scan.starts("(", ahead + len(dotted))):
@@ -64,7 +64,7 @@ def _word(scan: Scanner, ahead: int) -> Step[str]:
 
 
 def _keywords(scan: Scanner, sink: CallSink) -> Step[bool]:
-    """Keyword arguments and the parenthesis behind them. Returns whether the call is complete."""
+    """Keyword arguments and the parenthesis after them. Returns whether the call is complete."""
     opening = "{"
     while not (yield from accept(scan, ")")):
         scan.take((yield from scan.space()))

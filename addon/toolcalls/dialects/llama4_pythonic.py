@@ -1,6 +1,6 @@
 """`llama4_pythonic`: Llama 4's list of calls between markers, the second of which may be missing.
 
-Without the first marker it is `pythonic`. Where a prompt asked for JSON, an object of Llama 3's stands between the
+Without the first marker it is `pythonic`. Where a prompt asked for JSON, an object of Llama 3's is between the
 markers.
 """
 

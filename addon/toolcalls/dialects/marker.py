@@ -1,6 +1,6 @@
-"""`marker`: a JSON object behind a word that says that it is a call, as selectools' ToolCallParser reads it.
+"""`marker`: a JSON object after a word that says that it is a call, as selectools' ToolCallParser reads it.
 
-The word is the route's (`marker`, `max_payload_chars`). Behind it may stand a colon and a code fence; in a fence or in
+The word is the route's (`marker`, `max_payload_chars`). After it may stand a colon and a code fence; in a fence or in
 brackets there may be several objects. All their spellings are `shapes.callobject`'s. The route's limit is one for a
 whole call, so a call is held until its JSON has ended; only where there is no limit do arguments stream.
 """
@@ -52,7 +52,7 @@ class Marker:
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One word with the object behind it, or the objects."""
+        """One word with the object after it, or the objects."""
         marker = yield from scan.among(self.markers)
         if marker is None:
             return False
@@ -126,7 +126,7 @@ def _info(scan: Scanner) -> Step[None]:
 
 
 def _behind(scan: Scanner, fence: str | None, *, listed: bool) -> Step[tuple[bool, bool]]:
-    """Take what stands behind an object. Returns whether another one follows, and whether a closer is missing."""
+    """Take what comes after an object. Returns whether another one follows, and whether a closer is missing."""
     if listed:
         if (yield from accept(scan, ",")):
             return True, False

@@ -1,7 +1,7 @@
 """`mimo_xml`: Qwen's function tags without white space between them.
 
 Values are taken verbatim, line ends included (as vLLM does; SGLang decodes HTML entities, which would damage code).
-That is the whole difference to `qwen3_xml`, so a block is this dialect's only when its first tags stand side by side,
+That is the whole difference to `qwen3_xml`, so a block is this dialect's only when its first tags are side by side,
 and `qwen3_xml` reads every other, the naked one too.
 
 A tool that takes free text gets it without a parameter's tag, and sometimes with its closer:

@@ -1,6 +1,6 @@
 """`minicpm3`: Python calls on lines of their own, in a fence between markers.
 
-The models write it behind a `<|thought_start|>` and its closer. The fence is the dialect's own; the markers are LFM2's
+The models write it after a `<|thought_start|>` and its closer. The fence is the dialect's own; the markers are LFM2's
 as well (`lfm2`).
 """
 

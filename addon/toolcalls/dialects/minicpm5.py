@@ -1,6 +1,6 @@
 """`minicpm5`: MiniCPM 5's form, `function` and `param` elements that carry names.
 
-A value may stand in CDATA. Servers leak the tokenizer's `Ġ` and `Ċ` for blanks and line ends: in a call whose tag holds
+A value may be in CDATA. Servers leak the tokenizer's `Ġ` and `Ċ` for blanks and line ends: in a call whose tag holds
 one they are read as the characters they encode. A `<param>` without a name is the one parameter that is still missing,
 where there is only one. Where one parameter that nobody declared holds an object of declared ones, that is meant.
 """

@@ -1,7 +1,7 @@
 """`minimax_arrow`: what MiniMax M2 writes where nobody gave it its template.
 
 A value is a string in double quotes, with the escapes of JSON, or the rest of its line, which may be empty; an object
-or an array is JSON. A bare value also ends at a comma that another of the tool's parameters stands behind.
+or an array is JSON. A bare value also ends at a comma that another of the tool's parameters comes after.
 """
 
 import re
@@ -101,7 +101,7 @@ def _plain(scan: Scanner) -> Step[str]:
 
 
 def _arguments(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
-    """The members with the brace behind them. Returns whether all of it is complete."""
+    """The members with the brace after them. Returns whether all of it is complete."""
     seen: set[str] = set()
     sink.piece("{")
     while True:
@@ -136,7 +136,7 @@ def _arguments(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step
 
 
 def _bare(scan: Scanner, keys: tuple[str, ...]) -> Step[str | None]:
-    """The rest of a line, or what stands before the braces that close the call, or before a comma with one of `keys`.
+    """The rest of a line, or what comes before the braces that close the call, or before a comma with one of `keys`.
 
     None when the text ends in it.
     """
@@ -155,7 +155,7 @@ def _bare(scan: Scanner, keys: tuple[str, ...]) -> Step[str | None]:
 
 
 def _ends(scan: Scanner, char: str, keys: tuple[str, ...]) -> Step[bool]:
-    """Whether a bare value ends at `char`, a brace or a comma, which stands here."""
+    """Whether a bare value ends at `char`, a brace or a comma, which is here."""
     space = yield from scan.space(1)
     if char == "}":
         return (yield from scan.starts("}", space))

@@ -1,6 +1,6 @@
 """`minimax_m3`: elements that are named after the arguments and nest, with a marker before each tag (MiniMax M3).
 
-Only a tag behind the marker is a tag, so values hold any other markup; nothing is decoded. Elements in an element are
+Only a tag after the marker is a tag, so values hold any other markup; nothing is decoded. Elements in an element are
 an object, or the items of an array where the schema says array; a name that comes twice is an array, text beside
 elements is kept as `$text`. A sibling changes what an element means, so the arguments leave when the call closes. The
 model elides the opening tag of the first parameter now and then (vllm PR#51075): its closer names it. The template
@@ -38,7 +38,7 @@ RESULT = "<response>{text}</response>"
 _MARK = "]<]minimax[>["
 _WRAPPER, _WRAPPER_END = f"{_MARK}<tool_call>", f"{_MARK}</tool_call>"
 _CALL, _CALL_END = f"{_MARK}<invoke", f"{_MARK}</invoke>"
-_STOPS = (_CALL_END, _WRAPPER_END, f"{_CALL} ")  # behind whole elements
+_STOPS = (_CALL_END, _WRAPPER_END, f"{_CALL} ")  # after whole elements
 _CALL_TAG = Tags(call=[(_CALL,)])
 _MAX_TAG = 256
 _TAG = re.compile(r"<(/?)\s*([^<>/\s][^<>/]*?)\s*(/?)>")

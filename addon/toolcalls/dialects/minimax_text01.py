@@ -1,4 +1,4 @@
-"""`minimax_text01`: TypeScript in a fence behind a tag, one call with its arguments as JSON.
+"""`minimax_text01`: TypeScript in a fence after a tag, one call with its arguments as JSON.
 
 The fence is the dialect's own.
 """

@@ -1,6 +1,6 @@
-"""`mistral`: a token, the tool's name and raw JSON; before tokenizer v11 a JSON array behind the token.
+"""`mistral`: a token, the tool's name and raw JSON; before tokenizer v11 a JSON array after the token.
 
-Small 3.2 writes `[CALL_ID]` and an id behind the name. Some fine-tunes close the array with `[/TOOL_CALLS]`. Models
+Small 3.2 writes `[CALL_ID]` and an id after the name. Some fine-tunes close the array with `[/TOOL_CALLS]`. Models
 leave out `[ARGS]`, the array's brackets, write the token twice, or the name in front of it. Both forms are read, the
 first is written; the second is:
 
@@ -40,7 +40,7 @@ _MOST_MARKS = 2  # in a row
 _WORD = "[TOOL_CALL"
 _OPENERS = (_WORD, _MARK, *(f"{_MARK}{gap}[" for gap in ("", " ", "\n", "\r\n")))
 
-# What stands between two tokens where the second one is in the place of `[ARGS]`.
+# What is between two tokens where the second one is in the place of `[ARGS]`.
 _NAME = re.compile(r"\s*[^\s\[\]{}\"]+\s*")
 
 RESULT = "[TOOL_RESULTS]{text}[/TOOL_RESULTS]"
@@ -49,7 +49,7 @@ RESULT = "[TOOL_RESULTS]{text}[/TOOL_RESULTS]"
 @dataclass(frozen=True)
 class _Mistral(Header):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The token, and each tool's name with the token behind it."""
+        """The token, and each tool's name with the token after it."""
         return (*_OPENERS, *_before_mark(names))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -75,7 +75,7 @@ class _Mistral(Header):
         return (yield from self._listed(scan, sink, tools))
 
     def heading(self, scan: Scanner, ahead: int) -> Step[str | None]:
-        """Also one that the reply ends with: nothing closes a call, so one without arguments has nothing behind it."""
+        """Also one that the reply ends with: nothing closes a call, so one without arguments has nothing after it."""
         found = yield from super().heading(scan, ahead)
         if found and _NAME.fullmatch(found) and (yield from self._owns(scan, ahead + len(found))):
             space = yield from scan.space(ahead + len(found) + len(_MARK))
@@ -86,7 +86,7 @@ class _Mistral(Header):
         return found
 
     def _owns(self, scan: Scanner, ahead: int, has_name: bool = False) -> Step[bool]:
-        """Whether arguments for a tool that is named in front of the token stand behind it, and no call.
+        """Whether arguments for a tool that is named in front of the token come after it, and no call.
 
         ahead      where the token stands
         has_name   the tool has a parameter of that name
@@ -109,7 +109,7 @@ class _Mistral(Header):
         return False
 
     def _listed(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """An array of calls, or objects one behind the other."""
+        """An array of calls, or objects one after the other."""
         block = CallReader(scan, sink, tools, follow=(_CLOSER, _MARK), ends=self._marks, closed=False)
         if not (yield from block.body()):
             if block.open and (scan.rest() or not scan.ended):
@@ -125,7 +125,7 @@ class _Mistral(Header):
 
 
 def _before_mark(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Each name with the beginning of the token behind it."""
+    """Each name with the beginning of the token after it."""
     return tuple(name + _WORD for name in names)
 
 

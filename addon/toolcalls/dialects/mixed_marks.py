@@ -2,7 +2,7 @@
 
 `[TOOL_CALLS]<tool_call>{…}</tool_call>`, `<|tool_call_begin|>{"name": …}<|tool_call_end|>`: models that have seen
 several forms mix them. It is asked before the forms whose marks these are, and takes only what is none of them: a mark
-with another form's tag, or with an object that names a call, directly behind it.
+with another form's tag, or with an object that names a call, directly after it.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ ABOUT = About(
 </tool_call>""",
 )
 
-# Marks that may stand around another form's call, each with those that close it.
+# Marks that may be around another form's call, each with those that close it.
 _MARKS = {
     "[TOOL_CALLS]": ("[/TOOL_CALLS]",),
     "<|tool_calls_section_begin|>": ("<|tool_calls_section_end|>",),
@@ -77,7 +77,7 @@ class _Mixed:
         closers = tuple(closer for mark in marks for closer in _CLOSERS[mark])
         while True:
             own = yield from reader.read(scan, sink, tools)
-            # Behind a call that broke, another mark is another block's.
+            # After a call that broke, another mark is another block's.
             follow = (*closers, *_OPENED) if own else closers
             space = yield from scan.space()
             while (mark := (yield from scan.among(follow, space))) is not None:
@@ -90,7 +90,7 @@ class _Mixed:
             scan.take(space)
 
     def _inner(self, scan: Scanner, ahead: int, *, bare: bool) -> Step[JsonTags | FunctionTag | Attributed | None]:
-        """What reads the call that stands here, None for no call."""
+        """What reads the call that is here, None for no call."""
         if bare and (yield from self._named(scan, ahead)):
             return _BARE
         tag = yield from scan.among((*_JSON_TAGS, "<function=", "<invoke "), ahead)
@@ -107,7 +107,7 @@ class _Mixed:
         return _FUNCTION if inner == "<function=" else None
 
     def _named(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether an object stands here that begins with a call's name, or with its arguments as an object."""
+        """Whether an object is here that begins with a call's name, or with its arguments as an object."""
         if not (yield from scan.starts("{", ahead)):
             return False
         space = yield from scan.space(ahead + 1)
@@ -122,7 +122,7 @@ class _Mixed:
     # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """Hermes' form behind Mistral's token."""
+        """Hermes' form after Mistral's token."""
         return "\n".join(f"{_OPENED[0]}{_JSON.write([call], tools)}" for call in calls)
 
 

@@ -1,8 +1,8 @@
 """`module_calls`: a call as code in the open, with the module in which the prompt declares tools before its name.
 
 `default_api.N(k="v")`, `print(default_api.N(…))`, `functions.N({"k": "v"})`, `functions.N{…}`, and
-`multi_tool_use.parallel({"tool_uses": […]})`. It could stand in prose about code, so it counts at the start of a line
-only, with a declared name, and with nothing but further calls behind it on that line. Without the module it is
+`multi_tool_use.parallel({"tool_uses": […]})`. It could be in prose about code, so it counts at the start of a line
+only, with a declared name, and with nothing but further calls after it on that line. Without the module it is
 `bare_calls`.
 """
 
@@ -29,12 +29,12 @@ _MODULES = ("default_api.", "functions.")
 @dataclass(frozen=True)
 class _Module(CodeCalls):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Each declared name behind a module, up to its bracket."""
+        """Each declared name after a module, up to its bracket."""
         heads = [f"{lead}{module}{name}" for lead in ("", "print(") for module in _MODULES for name in names]
         return (*(f"{head}{bracket}" for head in heads for bracket in "({"), "multi_tool_use.parallel(")
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """The calls that stand here, one a line."""
+        """The calls that are here, one a line."""
         if (yield from scan.starts("multi_tool_use.parallel(")):
             return (yield from self.parallel(scan, sink, tools, len("multi_tool_use.parallel(")))
         return (yield from super().read(scan, sink, tools))

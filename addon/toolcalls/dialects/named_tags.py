@@ -1,6 +1,6 @@
 """`named_tags`: a tag for calls that names the tool in an attribute, around the arguments as JSON.
 
-Parameters may stand there in elements of their own, as in `invoke`, or in the tag as attributes. It goes before
+Parameters may be there in elements of their own, as in `invoke`, or in the tag as attributes. It goes before
 `hermes`, which knows attributes, too: an object of arguments may have a `name`. `<tool name="N">` is also how tools are
 declared: it is no call where a tag has an attribute that only a declaration has, nor where it holds nothing and lacks
 what the tool requires.
@@ -57,7 +57,7 @@ class _Tool(_Named):
         return (yield from super().one(scan, sink, tools, replace(tag, misspelt=True)))
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
-        """The name in the parameter's tag that stands here, "" for none, and for a declaration."""
+        """The name in the parameter's tag that is here, "" for none, and for a declaration."""
         tag = yield from self.parameter_here(scan, ahead)
         return tag.name if tag and len(tag.attributes) == 1 else ""
 

@@ -2,7 +2,7 @@
 
 Gateways to agents that take one message at a time write past calls down as such sentences, and models go on in the same
 words. A sentence about a call is prose, so it counts at the start of a line only, for a declared tool, and with nothing
-behind it but further such sentences and the tokens with which the model closes a call of its own form.
+after it but further such sentences and the tokens with which the model closes a call of its own form.
 """
 
 import re
@@ -68,7 +68,7 @@ class _Narrated:
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """All such sentences that stand here, when nothing follows them."""
+        """All such sentences that are here, when nothing follows them."""
         told: list[_Told] = []
         start = scan.taken_size
         while (head := (yield from self._head(scan))) is not None:
@@ -109,7 +109,7 @@ class _Narrated:
         return False
 
     def _head(self, scan: Scanner) -> Step[re.Match[str] | None]:
-        """The sentence up to its object, None where another stands here."""
+        """The sentence up to its object, None where another is here."""
         while True:
             text = scan.text[scan.pos : scan.pos + _MOST]
             if scan.ended or len(text) == _MOST or _NO_HEAD.search(text):

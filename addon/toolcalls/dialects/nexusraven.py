@@ -1,7 +1,7 @@
 """`nexusraven`: Python calls after the word `Call:`, which is the whole message.
 
 A call as the argument of another is no literal, so such a message is no call. Where generation does not stop at
-`<bot_end>`, the model goes on with a `Thought:`, and that is text behind the call.
+`<bot_end>`, the model goes on with a `Thought:`, and that is text after the call.
 """
 
 from toolcalls.shapes import About

@@ -1,6 +1,6 @@
 """`olmo3`: one Python call on each line of a block.
 
-Values may be spelt as in Python or as in JSON. The wrapper is `invoke`'s as well; the text behind it decides.
+Values may be spelt as in Python or as in JSON. The wrapper is `invoke`'s as well; the text after it decides.
 """
 
 from toolcalls.shapes import About

@@ -2,8 +2,8 @@
 
 The form holds several calls, of which OpenHands takes the first. Generation stops at `</function`, so a reply's end
 closes a call as well as the closer does. `<parameter=k=v</parameter>` is read as its converter repairs it. Values of
-several lines stand on lines of their own. `qwen3_xml` reads the same text as the same call, except for a function
-without parameters and closer at the reply's end; whichever comes first, a wrapper's closer behind the call is removed
+several lines are on lines of their own. `qwen3_xml` reads the same text as the same call, except for a function
+without parameters and closer at the reply's end; whichever comes first, a wrapper's closer after the call is removed
 with it.
 """
 

@@ -1,6 +1,6 @@
-"""`phi4_mini`: a JSON array behind the word `functools`.
+"""`phi4_mini`: a JSON array after the word `functools`.
 
-The word alone is prose (a module of Python's): it counts only with an array of calls behind it, at the start of a line.
+The word alone is prose (a module of Python's): it counts only with an array of calls after it, at the start of a line.
 """
 
 from toolcalls.shapes import About

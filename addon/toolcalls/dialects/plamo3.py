@@ -1,7 +1,7 @@
 """`plamo3`: PLaMo 3's form, requests within requests, each part between two marks of its own.
 
-All of it stands on one line; `<|plamo:constrain|>json` may be missing. Each mark is several of the model's tokens. What
-stands between the marks of a thought is reasoning, also a request in front of the second mark; without that, a request
+All of it is on one line; `<|plamo:constrain|>json` may be missing. Each mark is several of the model's tokens. What
+is between the marks of a thought is reasoning, also a request in front of the second mark; without that, a request
 ends it.
 """
 

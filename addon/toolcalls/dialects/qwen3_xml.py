@@ -3,9 +3,9 @@
 Servers leak it damaged in known ways, and it is read all the same: a wrapper without opener or closer (omlx PR#844,
 opencode #13762), a second wrapper before the first one's closer, a name still open when the function is closed, a
 parameter closed twice, blanks and quotes in tags, an older `<function_invocation>` around the function or its closer
-behind it (ollama #16383, QwenLM/Qwen3.8 #178), a `<toolcall>`, and one object of JSON in the place of the parameters.
+after it (ollama #16383, QwenLM/Qwen3.8 #178), a `<toolcall>`, and one object of JSON in the place of the parameters.
 
-The naked form is this dialect's also where OpenHands' prompt asked for it, and with Seed-OSS's closer behind it. The
+The naked form is this dialect's also where OpenHands' prompt asked for it, and with Seed-OSS's closer after it. The
 template prints lists and objects as JSON and every other value as Python does: `True`, `None`, `3`.
 """
 
@@ -51,7 +51,7 @@ class _Qwen3(FunctionTag):
         return (*super().openers(names), *(f"<{other}>" for other in _OTHERS))
 
     def _first(self, scan: Scanner, *, begun: bool) -> Step[Tag | None]:
-        """Also one with JSON behind it."""
+        """Also one with JSON after it."""
         return (yield from super()._first(scan, begun=begun)) or (yield from self._before_json(scan, 0))
 
     def _body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
@@ -63,7 +63,7 @@ class _Qwen3(FunctionTag):
         return (yield from json_body(scan, sink, self.ends, self._again))
 
     def _again(self, scan: Scanner, ahead: int) -> Step[int]:
-        """The length of a function's tag with a body of either kind behind it, 0 for none."""
+        """The length of a function's tag with a body of either kind after it, 0 for none."""
         tag = (yield from self.opening(scan, ahead)) or (yield from self._before_json(scan, ahead))
         return tag.length if tag else 0
 

@@ -1,6 +1,6 @@
 """`react`: a name and its input in words, as ReAct prompts of agent frameworks ask for.
 
-Behind `Action:` there may also be one object of JSON, bare or in a fence, with `action` and `action_input` (LangChain's
+After `Action:` there may also be one object of JSON, bare or in a fence, with `action` and `action_input` (LangChain's
 structured chat) or with a call's usual keys (smolagents). An input that is no JSON is the rest of its line, and counts
 only for a tool with exactly one parameter, or where it says that there is none. A final answer is no call.
 """
@@ -78,7 +78,7 @@ class _ReAct(NamedJson):
 
 
 class _Head(NamedTuple):
-    """A tool's name, and what stands between it and its input, up to the place `end`."""
+    """A tool's name, and what is between it and its input, up to the place `end`."""
 
     name: str
     mark: str
@@ -86,7 +86,7 @@ class _Head(NamedTuple):
 
 
 def _head(scan: Scanner, start: int) -> Step[_Head | None]:
-    """The name that stands `start` characters from here, maybe in backticks, with the words for its input behind it."""
+    """The name that stands `start` characters from here, maybe in backticks, with the words for its input after it."""
     tick = int((yield from scan.starts("`", start)))
     name = yield from word(scan, NAME, start + tick)
     end = start + tick + len(name)
@@ -98,7 +98,7 @@ def _head(scan: Scanner, start: int) -> Step[_Head | None]:
 
 
 def _object_at(scan: Scanner, start: int) -> Step[tuple[str, int]]:
-    """The fence that stands here, "" for none, and the place of the object in it or without one, 0 for none."""
+    """The fence that is here, "" for none, and the place of the object in it or without one, 0 for none."""
     start = yield from scan.space(start)
     fence = (yield from scan.among(_FENCES, start)) or ""
     inside = yield from scan.space(start + len(fence))

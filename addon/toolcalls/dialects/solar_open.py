@@ -1,6 +1,6 @@
 """`solar_open`: Upstage's Solar Open, an id, a name and raw JSON between special tokens.
 
-The mark `<|tool_calls|>` may stand before the first call and `<|calls|>` behind the last one.
+The mark `<|tool_calls|>` may come before the first call and `<|calls|>` after the last one.
 """
 
 import re

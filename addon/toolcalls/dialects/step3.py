@@ -1,7 +1,7 @@
 """`step3`: StepFun's Step 3, `invoke` tags with a namespace between special tokens.
 
 The tokens have underscores, where DeepSeek's have `▁`; servers replace their bars by ASCII. Any of them may be missing,
-and text behind the last is text. Values are taken verbatim.
+and text after the last is text. Values are taken verbatim.
 """
 
 from collections.abc import Sequence
@@ -74,12 +74,12 @@ class _Step3(Attributed):
         return own
 
     def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Also behind its tokens."""
+        """Also after its tokens."""
         lead = yield from self._lead(scan, ahead)
         return (yield from self.first(scan, lead)) is not None
 
     def _lead(self, scan: Scanner, ahead: int = 0) -> Step[int]:
-        """The place behind the tokens before a call, of which any may be missing, and the white space around them."""
+        """The place after the tokens before a call, of which any may be missing, and the white space around them."""
         end = yield from scan.space(ahead)
         for part in _LEAD:
             found = yield from scan.among(part, end)

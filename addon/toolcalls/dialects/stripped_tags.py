@@ -53,7 +53,7 @@ class _Stripped:
     _elements = NamedElements("stripped_tags", opening=tuple(f"{tag}>" for tag in _TAGS))
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """What is left of a tag with an object or a declared name behind it, and such a name before a key."""
+        """What is left of a tag with an object or a declared name after it, and such a name before a key."""
         objects = [f"{tag}>{gap}{{" for tag in _TAGS for gap in _GAPS]
         named = [f"tool_call>{gap}{name}" for name in names for gap in _GAPS]
         elements = [f"{tag}>{gap}{name}" for tag in _TAGS for gap in _DEEP_GAPS for name in NAME_ELEMENTS]
@@ -121,7 +121,7 @@ def _ahead(scan: Scanner, pattern: re.Pattern[str], ahead: int) -> Step[re.Match
 
 
 def _value(scan: Scanner, sink: CallSink) -> Step[str | None]:
-    """A value with its closer, behind which the call goes on; None where the reply ends before one."""
+    """A value with its closer, after which the call goes on; None where the reply ends before one."""
     kept: list[str] = []
     while True:
         found = _CLOSER.search(scan.text, scan.pos)

@@ -1,8 +1,8 @@
 """`xlam`: a JSON array of calls, bare or in a fence.
 
-The model writes it right behind its reasoning, too. Both forms have a dialect of their own as well (`json_array`,
+The model writes it right after its reasoning, too. Both forms have a dialect of their own as well (`json_array`,
 `fenced_json`); this one is for a route that reads xLAM alone. In a `<tool_call>` its array is read by `granite3`,
-behind `[TOOL_CALLS]` by `mistral`: who names this one means both.
+after `[TOOL_CALLS]` by `mistral`: who names this one means both.
 """
 
 from toolcalls.shapes import About

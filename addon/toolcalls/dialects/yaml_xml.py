@@ -130,7 +130,7 @@ def _tags(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _mapping(scan: Scanner, ahead: int, name: str, tools: Toolbox) -> Step[bool]:
-    """Whether a key of the tool with its colon stands here, or the first key of one that declares none."""
+    """Whether a key of the tool with its colon is here, or the first key of one that declares none."""
     while True:
         text, at = scan.text, scan.pos + ahead
         found = _KEY.match(text, at)
@@ -185,7 +185,7 @@ class _Reading:
         json = self._mapping((), 1)
         for event in self._events:
             if not isinstance(event, yaml.DocumentEndEvent | yaml.StreamEndEvent):
-                raise _Refused("something stands behind the mapping")
+                raise _Refused("there is something after the mapping")
         return json
 
     def _next(self) -> yaml.Event:

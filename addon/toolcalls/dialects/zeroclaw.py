@@ -100,7 +100,7 @@ def _short(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     """One of the short forms."""
     tagged = yield from scan.starts("<")
     name = yield from word(scan, NAME, int(tagged))
-    # `NAME` also matches a slash, and the parameter behind it.
+    # `NAME` also matches a slash, and the parameter after it.
     name, slash, parameter = name.partition("/")
     keys = tools.keys(name)
     if tagged and len(keys) != 1 and len(required := tools.required(name)) == 1 and required[0] in _PROGRAMS:

@@ -1,6 +1,6 @@
 """Secrets taken out of bodies: JSON documents, event streams, lines of JSON, or any other text; AWS's event streams.
 
-A stream spreads a secret over several events. So the strings that stand in the same place of successive events are
+A stream spreads a secret over several events. So the strings that are in the same place of successive events are
 joined, the joined text is searched, and the secret is taken out of each piece. A body without secrets stays byte for
 byte.
 """
@@ -32,7 +32,7 @@ def redacted_body(body: bytes, own: OwnSecrets = NO_SECRETS) -> bytes:
 
 
 def _messages(body: bytes, own: OwnSecrets) -> bytes:
-    """An event stream of AWS's. What stands in its payloads is searched as lines of JSON; new ones have new checksums.
+    """An event stream of AWS's. What is in its payloads is searched as lines of JSON; new ones have new checksums.
 
     A body that cannot be read to its end is replaced as a whole. So is one whose payloads hold line ends.
     """

@@ -1,7 +1,7 @@
 """What a request says, as a row of short messages that can be compared: who spoke, how much, the beginning of it.
 
 Where the wire's own format (`turns`) reads the body, it is used; for other wires any list of messages is taken that the
-APIs have (`messages`, `input`, `contents`), and a message is the strings that stand in it. A message's digest is of
+APIs have (`messages`, `input`, `contents`), and a message is the strings that are in it. A message's digest is of
 what it says, without marks for caches, which clients move from message to message. Work is linear in the body, and done
 in small parts (`body`); most of a request is what the one before it said, and known messages are not made anew.
 """
@@ -25,7 +25,7 @@ EXCERPT = 280  # characters of a message that are shown
 KEPT = 64 * 1024  # characters of a message that are kept, to say how another one differs from it
 _NAME = 80
 _SETTING = 2048  # bytes of a setting that are looked at
-_BEHIND = 512  # characters behind what is shown that are searched, too, so that no secret is cut in two
+_BEHIND = 512  # characters after what is shown that are searched, too, so that no secret is cut in two
 
 _IN_USER_ID = re.compile(r"session_([A-Za-z0-9-]{8,64})\Z")
 _UNSAID = frozenset({"cache_control", "id", "type", "role", "signature", "thoughtSignature", "encrypted_content"})
@@ -69,7 +69,7 @@ class RequestSummary:
     answered     the ids of the calls whose results it brings
     session      the id of the session where the body holds one, "" where it does not
     unread       why there are no messages, "" when there are or need not be
-    left_out     how many messages stood before these
+    left_out     how many messages was before these
     """
 
     messages: tuple[Message, ...] = ()
@@ -131,7 +131,7 @@ def _digest_of(data: bytes) -> str:
 
 
 def _digest_of_texts(role: str, texts: list[str]) -> str:
-    """A short digest of who says what. Each text stands behind its length, so that no two messages are one."""
+    """A short digest of who says what. Each text comes after its length, so that no two messages are one."""
     found = blake2b(role.encode("utf-8", "surrogatepass"), digest_size=9)
     for text in texts:
         data = text.encode("utf-8", "surrogatepass")
@@ -220,7 +220,7 @@ def _role(item: Any) -> str:
 
 
 def _parts(item: Any, calls: list[str], ids: list[str]) -> None:
-    """The calls and the results that stand in a message, by the names that the APIs have for them."""
+    """The calls and the results that are in a message, by the names that the APIs have for them."""
     if isinstance(item, list):
         for one in item:
             _parts(one, calls, ids)

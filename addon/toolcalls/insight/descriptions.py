@@ -87,7 +87,7 @@ def describe_change(change: Mapping[str, Any]) -> str:
 
 
 def form_without_dialect(reason: str | None) -> str:
-    """What stands in the place of a dialect where a verdict has none: `native`, or `no call` for what is none."""
+    """What is in the place of a dialect where a verdict has none: `native`, or `no call` for what is none."""
     entry = None if reason is None else REASONS.get(reason)
     return "native" if entry is None or entry.subject is A_CALL else "no call"
 

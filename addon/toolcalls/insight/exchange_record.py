@@ -21,7 +21,7 @@ class Pieces:
 
 
 def flow_of(id_: str) -> str:
-    """The flow that an exchange stands in. A WebSocket's holds several; all but the first have a number behind it."""
+    """The flow that an exchange is in. A WebSocket's holds several; all but the first have a number after it."""
     return id_.partition(".")[0]
 
 

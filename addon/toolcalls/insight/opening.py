@@ -34,7 +34,7 @@ def _sentence(message: Message) -> str:
 
 
 def _without_tagged(text: str) -> str:
-    """The text behind whole elements at its beginning; what stands in the first one where nothing is behind them."""
+    """The text after whole elements at its beginning; what is in the first one where nothing is after them."""
     start, inner = 0, ""
     while True:
         while start < len(text) and text[start].isspace():

@@ -1,7 +1,7 @@
 """The secrets that a flow's own headers and URL hold, taken out of everything else of the flow.
 
 A server that repeats a key in its error, or a client that writes it into its prompt, shows a secret that no form gives
-away. The request says what it is: what stands in its headers that authorise, in cookies and in the keys of its query.
+away. The request says what it is: what is in its headers that authorise, in cookies and in the keys of its query.
 """
 
 import re
@@ -17,7 +17,7 @@ from toolcalls.insight.exchange_record import ExchangeRecord, Pieces
 from toolcalls.insight.redaction import REDACTED
 from toolcalls.insight.secret_patterns import SECRET_KEY
 
-_LEAST = 8  # characters: a shorter value is a word that stands elsewhere, too
+_LEAST = 8  # characters: a shorter value is a word that is elsewhere, too
 _HEADERS = re.compile(r"(?i)(?:proxy-)?authorization|(?:set-)?cookie|(?:.*[_-])?(?:api-?key|token|secret|auth|key)")
 _QUERY = re.compile(r"(?i)key|auth|sig|code|jwt|sas|pass|token|secret|.*[_-](?:key|token|secret)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9-]* +(?=\S)")  # of an authorisation header
@@ -27,7 +27,7 @@ _ATTRIBUTES = re.compile(r"(?i)expires|max-age|domain|path|secure|httponly|sames
 
 @dataclass(frozen=True)
 class OwnSecrets:
-    """What is taken out. `values` are the secrets as they stand in a header or a query."""
+    """What is taken out. `values` are the secrets as they are in a header or a query."""
 
     values: frozenset[str] = frozenset()
 
@@ -53,11 +53,11 @@ class OwnSecrets:
         return self._text.sub(REDACTED, text) if any(form in text for form in self._forms) else text
 
     def spans(self, text: str) -> list[tuple[int, int]]:
-        """Where they stand in a text."""
+        """Where they are in a text."""
         return [found.span() for found in self._text.finditer(text)] if self.values else []
 
     def body(self, body: bytes) -> bytes:
-        """A body without those that stand in it in one piece."""
+        """A body without those that are in it in one piece."""
         return self._bytes.sub(REDACTED.encode(), body) if any(form in body for form in self._byte_forms) else body
 
     def value(self, value: Any) -> Any:
@@ -145,7 +145,7 @@ def _of_cookies(value: str) -> Iterable[str]:
 
 
 def _forms_of(values: Iterable[str]) -> list[str]:
-    """Each value as it stands, as it stands in a URL, and in JSON; the longest first."""
+    """Each value as it stands, as it is in a URL, and in JSON; the longest first."""
     spelt = {form for value in values for form in (value, quote(value, safe=""), *_in_json(value))}
     return sorted(spelt, key=len, reverse=True)
 

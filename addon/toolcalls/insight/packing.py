@@ -1,6 +1,6 @@
 """What a report's file holds for its script: a row for each exchange, and the sessions that the page has no room for.
 
-Packed is deflated and in base64: a session's page shrinks to a tenth. The first sessions stand in the file as they are,
+Packed is deflated and in base64: a session's page shrinks to a tenth. The first sessions are in the file as they are,
 so that a report of a day can be read without a script.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from toolcalls.insight.exchange_rows import as_json, row_of
 from toolcalls.insight.sessions import Session
 
-_OPEN = 300_000  # characters of sessions that stand in the page as they are
+_OPEN = 300_000  # characters of sessions that are in the page as they are
 _PART = 400_000  # of those that are packed together
 
 

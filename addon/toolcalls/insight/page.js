@@ -124,7 +124,7 @@ class Exchanges {
     this.chips = element("p", null, holder, { className: "chips" });
     this.chips.role = "group";
     this.chips.ariaLabel = "Filters";
-    this.count = element("p", null, holder, { className: "told", role: "status" });
+    this.count = element("p", null, holder, { className: "hint", role: "status" });
     const wide = element("div", null, holder, { className: "wide", role: "region", ariaLabel: "Exchanges", tabIndex: 0 });
     const table = element("table", null, wide, { className: "list", ariaLabel: "Exchanges" });
     const head = element("tr", null, element("thead", null, table));

@@ -5,7 +5,7 @@ and shows characters that hide or turn others. The pages can be read without a s
 for what is new, the file one that lists, searches and unpacks), load nothing, and say so in a content security policy:
 style and script by their hash.
 
-Past 300 lines: both pages are made of the same few pieces, which stand here side by side.
+Past 300 lines: both pages are made of the same few pieces, which are here side by side.
 """
 
 import json
@@ -43,7 +43,7 @@ def style() -> str:
 
 
 def script(name: str) -> str:
-    """A script of the pages: `page.js` for both, and behind it `live.js` in mitmweb, `report.js` in a file."""
+    """A script of the pages: `page.js` for both, and after it `live.js` in mitmweb, `report.js` in a file."""
     return (files(__package__) / name).read_text("utf-8")
 
 
@@ -171,7 +171,7 @@ def live_why(flow: str | None, rows: Sequence[Sequence[str]]) -> list[Block]:
     else:
         link = _FLOW.format(id=quoted(flow))
         title = (
-            f'<p class="told">By today\'s rules, for flow <a href="{escaped(link)}">{escaped(flow)}</a>. A verdict '
+            f'<p class="hint">By today\'s rules, for flow <a href="{escaped(link)}">{escaped(flow)}</a>. A verdict '
             "names the first condition that failed; here all seven are asked.</p>"
         )
     head = f'<div data-key="head"><h2>Why text is a call or none</h2>{title}{table if rows else ""}</div>'
@@ -245,15 +245,15 @@ def _overview(
 def _totals(sessions: Sessions, source: str) -> str:
     if not len(sessions):
         return (
-            f'<p class="told">Nothing yet in {escaped(source)}: no exchange with an API that the addon reads.</p>'
+            f'<p class="hint">Nothing yet in {escaped(source)}: no exchange with an API that the addon reads.</p>'
             "<p>Such are requests whose path ends in /chat/completions, /responses, /messages, :generateContent, "
             ":streamGenerateContent, /api/chat, /api/generate or /completions.</p>"
         )
     total = sessions.scorecard.total
     counts = f"{counted(len(sessions), 'exchange')} in {counted(sessions.count, 'session')}"
     older = f" {counted(sessions.dropped, 'older exchange')} counted, but no longer listed." if sessions.dropped else ""
-    coming = f'<p class="told">{counted(sessions.coming, "reply")} coming now.</p>' if sessions.coming else ""
-    return f'<p class="told">{counts}, {counted(total.total, "call")} · {escaped(source)}.{older}</p>{coming}'
+    coming = f'<p class="hint">{counted(sessions.coming, "reply")} coming now.</p>' if sessions.coming else ""
+    return f'<p class="hint">{counts}, {counted(total.total, "call")} · {escaped(source)}.{older}</p>{coming}'
 
 
 def scorecard(card: Scorecard) -> str:
@@ -266,7 +266,7 @@ def scorecard(card: Scorecard) -> str:
         f" <small>{counted(total.counts.get(outcome, 0), 'call')}: {escaped(entry.sentence)}</small></li>"
         for outcome, entry in OUTCOMES.items()
     )
-    about = '<p class="told">Shares of calls by what became of them; in brackets how many calls there were.</p>'
+    about = '<p class="hint">Shares of calls by what became of them; in brackets how many calls there were.</p>'
     cards = f'<ul class="legend">{legend}</ul>'
     return f'<h2>How calls went</h2>{about}{cards}<div class="plots">{"".join(_plots(card))}</div>'
 

@@ -12,7 +12,7 @@ from toolcalls.insight.own_secrets import OwnSecrets
 _BETWEEN = 700  # characters of text between two calls
 _CALL = 1500  # of a call
 _PASSAGES = 60  # of one reply
-_MARGIN = 2048  # characters behind what is kept that are searched for secrets
+_MARGIN = 2048  # characters after what is kept that are searched for secrets
 
 
 @dataclass(frozen=True, slots=True)

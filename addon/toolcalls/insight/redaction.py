@@ -95,7 +95,7 @@ _redacted_short = lru_cache(maxsize=4096)(_redacted)
 
 @lru_cache(maxsize=4096)
 def _names_secret(key: str) -> bool:
-    """Whether what stands under this key is a secret."""
+    """Whether what is under this key is a secret."""
     return SECRET_KEY.fullmatch(key) is not None
 
 

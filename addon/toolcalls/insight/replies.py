@@ -136,7 +136,7 @@ def read(wire: str, form: Form | None, body: bytes | None, pieces: Pieces) -> Re
 
 
 def _payloads(form: Form, body: bytes) -> Iterator[tuple[int, bytes]]:
-    """The payloads of a body, each with the offset behind its frame."""
+    """The payloads of a body, each with the offset after its frame."""
     if form == "whole" or form not in FRAMES:
         yield len(body), body
         return

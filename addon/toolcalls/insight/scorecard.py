@@ -1,6 +1,6 @@
 """How often calls went well: counts of outcomes by model, dialect, tool and agent; and how replies came.
 
-Counts go on for all turns, also for those that are no longer kept; each table has a bound on its rows, behind which a
+Counts go on for all turns, also for those that are no longer kept; each table has a bound on its rows, after which a
 name that is new is counted as `(others)`.
 """
 

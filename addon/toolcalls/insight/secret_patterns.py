@@ -7,7 +7,7 @@ with a literal and has bounded or possessive repeats.
 
 import re
 
-# What stands in front of a secret and makes it one. The value behind it goes, up to what ends a value. In a body the
+# What is in front of a secret and makes it one. The value after it goes, up to what ends a value. In a body the
 # quotes around a key may be escaped once more (JSON in JSON).
 _NAMED = (
     r"(?:api[_-]?key|apikey|a(?:ccess|ccount|uth)[_-]?key(?:[_-]?id)?|sharedaccesskey|secret[_-]?(?:access[_-]?)?key|private[_-]?key|client[_-]?secret"
@@ -22,7 +22,7 @@ _KEYLIKE = r"[A-Za-z0-9+/=_.~-]"
 _IS = r"\\{0,3}[\"']?(?:\s{0,4}(?:=>|[:=])\s{0,4}|>|</[a-z_]{1,20}>\s{0,4}<[a-z_]{1,20}>)\\{0,3}[\"']?"
 _OPTION = r"(?:token|pass(?:word|wd|phrase)?|secret|auth|credentials?|(?:api-?|access-?|secret-?)key)"
 _FLAG = rf"--(?:[a-z0-9]{{1,20}}-){{0,3}}{_OPTION}"
-# Programs with an option for a password that is no word: `mysql -pX`, `sshpass -p X`. Other options may stand between.
+# Programs with an option for a password that is no word: `mysql -pX`, `sshpass -p X`. Other options may be between.
 _ARGUMENTS = r"(?:[^\n\r;|&\\]|\\(?!n)){0,200}?\s"
 _PROGRAMS = "|".join(
     rf"{program}\b{_ARGUMENTS}{option}"
@@ -69,7 +69,7 @@ _METHOD = (
 )
 _QUOTED_SAID = rf"(?<=[{_QUOTES}])[^\r\n<>\\{_QUOTES}]{{4,80}}+(?=\\{{0,3}}[{_QUOTES}])"
 _KEY_SAID = r"(?:api|access|secret|auth|refresh|bearer|private|license)[ _-](?:key|token)\s{1,2}(?:is|was|to)\s{1,2}"
-# A value behind a name is no secret if it is one of these: declarations of a schema, and code that reads a secret.
+# A value after a name is no secret if it is one of these: declarations of a schema, and code that reads a secret.
 _IN_VALUE = r"[^\s\"'\\,;&<>{}\[\]()]"
 _END = r"[\s\"'\\,;&<>{}\[\]()]"
 _HARMLESS = (
@@ -111,7 +111,7 @@ _IN_QUERY = (
     r"(?:[?&]|\\u0026)(?:amp;)?(?i:(?:key|token|auth|sig|signature|secret|pass|jwt|sas|x-(?:amz|goog)-(?:signature|credential"
     r"|security-token))=|code=(?=[^\s\"'\\<>&#]{12}))"
 )
-# Where a word begins; in JSON within JSON the letter of an escape may stand before it.
+# Where a word begins; in JSON within JSON the letter of an escape may come before it.
 _BEGINS = r"(?:\b|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4}))"
 SECRET = re.compile(
     # private keys, armoured (RFC 7468); a line end may be an escape in JSON
@@ -128,10 +128,10 @@ SECRET = re.compile(
     rf"|(?=[esES])(?P<set>(?i:{_SET}))(?!-|{_HARMLESS}(?:{_END}|$)){_IN_VALUE}{{4,}}+"
     rf"|(?=[aslrbpASLRBP])(?P<key>(?i:{_KEY_SAID})\\{{0,3}}[{_QUOTES}]?)(?!{_METHOD})"
     rf"(?={_KEYLIKE}{{0,60}}[0-9])(?={_KEYLIKE}{{0,60}}[A-Za-z]){_KEYLIKE}{{10,}}+)"
-    # all the cookies of a line, and the value behind a scheme that is none of the above
+    # all the cookies of a line, and the value after a scheme that is none of the above
     r"|(?P<jar>(?i:cookie)\\{0,3}[\"']?\s{0,4}[:=]\s{0,4}\\{0,3}[\"']?)"
     r"(?=[^\s=;\"'\\<>]{1,100}=)[^\r\n\"'\\<>]{4,}+"
-    # a value behind a name; a quoted one up to its quote. A private key is found by its own mark
+    # a value after a name; a quoted one up to its quote. A private key is found by its own mark
     rf"|(?P<name>(?i:{_NAMED}){_IS}(?i:(?:token|apikey|bearer|basic|digest|negotiate)[ \t]{{1,4}})?)"
     rf"(?!-----BEGIN|{_HARMLESS}(?:{_END}|$))(?:(?<=[\"'])[^\"'\\\r\n<>]{{4,}}+|{_IN_VALUE}{{4,}}+)"
     rf"|(?P<weak>(?i:{_WEAK}){_IS})(?=[A-Za-z+/=_.~-]{{0,60}}[0-9])(?=[0-9+/=_.~-]{{0,60}}[A-Za-z]){_KEYLIKE}{{10,}}+"
@@ -146,7 +146,7 @@ SECRET = re.compile(
     rf"|(?=[pkwcsmhPKWCSMH\u0080-\uffff])(?P<said>(?i:{_PASSWORD}){_SAID}\\{{0,3}}[{_QUOTES}]?)(?!{_METHOD}|{_HARMLESS}(?:{_END}|$))"
     rf"(?:{_QUOTED_SAID}|(?={_WORD}{{0,60}}[0-9])(?={_WORD}{{0,60}}[^\W\d_]){_WORD}{{4,}}+)"
 )
-# The groups of `SECRET` that stand in front of a secret and stay. `scheme` is one, too, with an "@" behind the secret.
+# The groups of `SECRET` that are in front of a secret and stay. `scheme` is one, too, with an "@" after the secret.
 GROUPS_BEFORE = tuple(group for group in SECRET.groupindex if group != "scheme")
 # A key of a JSON object whose value is a secret.
 SECRET_KEY = re.compile(rf"(?i:(?:.*[_-])?(?:{_NAMED}|pw))")

@@ -2,7 +2,7 @@
 
 Python's `re` tries each of the eighty alternatives of `SECRET` at each character, most of a microsecond in all; a
 recording took longer to redact than to make. So the pattern is made simpler until RE2 can run it (one state machine,
-some nanoseconds for a character): what looks around goes, and what stands behind a long repeat goes. Both only make it
+some nanoseconds for a character): what looks around goes, and what comes after a long repeat goes. Both only make it
 match more, so no secret is lost, however the pattern changes. Python looks at the places that are left.
 
 RE2 sees bytes of ASCII, in which `?` stands for any other character; so places in both are the same.
@@ -23,7 +23,7 @@ _ASCII = frozenset(range(128))
 # Letters that re.IGNORECASE takes for one of ASCII.
 _FOLDED = str.maketrans({"\u0130": "i", "\u0131": "i", "\u017f": "s", "\u212a": "k"})
 
-# A pattern of RE2, and whether what stands behind it may be looked at.
+# A pattern of RE2, and whether what comes after it may be looked at.
 type _Made = tuple[str, bool]
 
 

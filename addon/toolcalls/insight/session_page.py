@@ -82,7 +82,7 @@ def session_blocks(
 
     anchor    what the ids of the turns' places begin with
     places    of the turns that are shown; all of them without it
-    address   of the turn of a place, where that may stand on another page
+    address   of the turn of a place, where that may be on another page
     """
     scale = _scale(max((turn.seconds or 0.0 for turn in session.turns), default=0.0))
     shown = range(len(session.turns)) if places is None else places
@@ -111,7 +111,7 @@ def _head(session: Session, prices: Sequence[Price], shown: range) -> str:
     parts.append(f"session {session.id}" if session.named else named)
     return (
         f'<div data-key="head"><h2>{escaped(session.title)}</h2>'
-        f'<p class="told">{escaped(" · ".join(parts))}</p>{_timeline(session)}'
+        f'<p class="hint">{escaped(" · ".join(parts))}</p>{_timeline(session)}'
         f"{waterfall(session.turns[shown.start : shown.stop], shown.start)}"
         f'<p class="key"><span>In a turn:</span>{_KEY}</p></div>'
     )
@@ -200,7 +200,7 @@ def _verdicts_of(turn: Turn) -> str:
     said = f"Judged {turn.judged}; the bodies are as recorded." if turn.judged else ""
     if turn.current:
         said = f"Recorded verdicts. The current configuration says of it: {turn.current}"
-    return f'<p class="told">{escaped(said)}</p>' if said else ""
+    return f'<p class="hint">{escaped(said)}</p>' if said else ""
 
 
 def _badges(turn: Turn) -> str:
@@ -253,7 +253,7 @@ def _facts(turn: Turn, links: Links, prices: Sequence[Price]) -> str:
 
 
 def _pause(session: Session, place: int) -> str:
-    """How long the agent and its tools took behind the reply before; "" where requests overlap, or for the first."""
+    """How long the agent and its tools took after the reply before; "" where requests overlap, or for the first."""
     if not place or (took := session.turns[place - 1].seconds) is None:
         return ""
     pause = session.turns[place].started - session.turns[place - 1].started - took
@@ -350,7 +350,7 @@ def _summed(difference: Difference) -> str:
 def _cache(difference: Difference) -> str:
     if not difference.rewrites:
         return ""
-    return "<p>What stands before the end is not as it was, so a cache of the prompt holds only up to there.</p>"
+    return "<p>The conversation changed before its end, so a prompt cache holds only up to that place.</p>"
 
 
 def _tools(difference: Difference) -> str:

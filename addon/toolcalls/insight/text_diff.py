@@ -1,4 +1,4 @@
-"""How a text differs from what it was, word by word, with a few words of what stands around each difference.
+"""How a text differs from what it was, word by word, with a few words of what is around each difference.
 
 What people change in a long prompt is mostly a few words somewhere in it. So the common beginning and the common end
 are skipped, and only what lies between is compared by its words, unless it is long: then it counts as gone and new.
@@ -33,7 +33,7 @@ class Piece:
 
 @lru_cache(maxsize=512)
 def rewording(was: Message, now: Message) -> tuple[Piece, ...]:
-    """What two messages differ in, in order; () where the difference lies behind what is kept of them."""
+    """What two messages differ in, in order; () where the difference lies after what is kept of them."""
     old, new = was.text, now.text
     return tuple(_bounded(_pieces(old, new))) if old != new else ()
 

@@ -37,7 +37,7 @@ def conformance(found: Conformance) -> str:
     lines = "".join(_replies(row) + "".join(_kind(row, kind) for kind in row.kinds) for row in rows[:_SERVERS])
     more = f"<p>{len(rows) - _SERVERS} more models and servers.</p>" if len(rows) > _SERVERS else ""
     about = (
-        '<p class="told">Replies that the addon read, and what they came with that costs a client its call: in how '
+        '<p class="hint">Replies that the addon read, and what they came with that costs a client its call: in how '
         "many of them, how often in all, and how often it was mended.</p>"
     )
     head = _head("model", "server", "what came", "replies", "share", "times", "mended")
@@ -68,7 +68,7 @@ def attention(sessions: Sessions, links: Links) -> str:
     """What needs a look: a row for each group, the one that was seen last first."""
     groups = sessions.attention.groups()
     if not groups:
-        return '<h2>What needs a look</h2><p class="told">Nothing: no call was lost, and no request failed.</p>'
+        return '<h2>What needs a look</h2><p class="hint">Nothing: no call was lost, and no request failed.</p>'
     counts = Counter[str]()
     for group in groups:
         counts[group.kind] += group.count
@@ -154,7 +154,7 @@ def _tokens(
         ),
     }
     noted = "; ".join(note for note, count in notes.items() if count)
-    about = f'<p class="told">As servers counted them{noted and "; "}{noted}.</p>'
+    about = f'<p class="hint">As servers counted them{noted and "; "}{noted}.</p>'
     return f"<h2>Tokens{' and cost' if priced else ''}</h2>{about}{_table('Tokens', _head(*names), lines)}"
 
 
@@ -191,7 +191,7 @@ def _latencies(rows: Sequence[tuple[str, ModelTotals]], total: ModelTotals) -> s
         for name, one in shown
     )
     about = (
-        '<p class="told">From the request on, for half of the replies, nine in ten, and 99 in a hundred of them.</p>'
+        '<p class="hint">From the request on, for half of the replies, nine in ten, and 99 in a hundred of them.</p>'
     )
     return f"<h2>Latency</h2>{about}{_table('Latency', _head('model', 'replies', *_WAITED.values()), lines)}"
 

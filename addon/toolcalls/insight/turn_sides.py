@@ -40,7 +40,7 @@ def sides(turn: Turn) -> str:
         for one in turn.verdicts
         if _is_withheld(one)
     )
-    nothing = '<p class="told">nothing</p>'
+    nothing = '<p class="hint">nothing</p>'
     return (
         f'<div class="sides"><div class="side"><h4>The model wrote {copy}</h4>{wrote}{named or (nothing * (not wrote))}'
         f'</div><div class="side"><h4>The agent got</h4>{got or nothing}</div></div>'
@@ -48,7 +48,7 @@ def sides(turn: Turn) -> str:
 
 
 def is_delivered(verdict: Verdict) -> bool:
-    """Whether the agent got it as a native call, whose arguments stand on its side."""
+    """Whether the agent got it as a native call, whose arguments are on its side."""
     return verdict.status in _DELIVERED and verdict.arguments is not None and not verdict.rule
 
 
@@ -91,7 +91,7 @@ def _call(verdict: Verdict) -> str:
 
 
 def copied(what: str, text: str) -> str:
-    """A button that copies a text, which stands in it. The page's script shows it."""
+    """A button that copies a text, which is in it. The page's script shows it."""
     return f'<button type="button" class="copy" data-copy="{escaped_lines(text)}">copy {what}</button>' if text else ""
 
 

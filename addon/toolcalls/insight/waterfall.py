@@ -41,7 +41,7 @@ def waterfall(turns: Sequence[Turn], first: int = 0) -> str:
 
 
 def _pauses(turns: Sequence[Turn]) -> Iterator[float]:
-    """How long it took behind each turn until the next one began; 0 where they overlap, and behind the last."""
+    """How long it took after each turn until the next one began; 0 where they overlap, and after the last."""
     for turn, after in zip(turns, (*turns[1:], None), strict=True):
         yield 0.0 if after is None else max(0.0, after.started - turn.started - (turn.seconds or 0.0))
 

@@ -39,7 +39,7 @@ class Agent:
     packages    on npm or PyPI
     base_urls   the variables that hold a base URL, the most specific first; () where only its own files do
     suffix      what its base URL ends in, where it has none yet
-    arguments   words behind its program that set the base URL; `{url}` stands for it
+    arguments   words after its program that set the base URL; `{url}` stands for it
     settings    where its base URL stands if not in a variable
     page        its page in docs/agents, "" for none
     wires       the APIs that it speaks, as people know them
@@ -232,7 +232,7 @@ def _named(command: Sequence[str]) -> Iterator[tuple[int, str]]:
         return
     for place, word in enumerate(command[1:_LOOKED_AT], 1):
         if not word.startswith("-"):
-            version = word.rfind("@")  # behind a package; a scope begins with one
+            version = word.rfind("@")  # after a package; a scope begins with one
             yield place, word[:version] if version > 0 else word
             yield place, _program(word)
 

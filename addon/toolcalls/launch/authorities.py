@@ -1,4 +1,4 @@
-"""The certificate authorities that an agent and what it starts must trust behind a forward proxy.
+"""The certificate authorities that an agent and what it starts must trust after a forward proxy.
 
 Most variables for this replace the authorities that a program trusts (`SSL_CERT_FILE`), so the file that they name
 holds those of the system and mitmproxy's. `NODE_EXTRA_CA_CERTS` adds, and gets mitmproxy's and those that it named

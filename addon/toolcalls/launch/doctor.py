@@ -1,4 +1,4 @@
-"""`toolcalls doctor [-- COMMAND]`: what stands between an agent and the addon on this machine.
+"""`toolcalls doctor [-- COMMAND]`: what is between an agent and the addon on this machine.
 
 Out: a line for each check, which begins with `ok`, with `--` for what is as it is and needs nothing, or with `!!` and
 ends with what to do. Exit status 1 where there is one of these. Nothing is changed, and nothing leaves the machine.

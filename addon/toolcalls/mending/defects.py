@@ -98,7 +98,7 @@ def _number(written: str) -> int:
 
 
 def _unreadable(text: str, error: ValueError) -> Defect:
-    """Several objects, one behind the other, or text that is no JSON from some place on."""
+    """Several objects, one after the other, or text that is no JSON from some place on."""
     objects = objects_in(text)
     if len(objects) > 1:
         same = all(value == objects[0][1] for _, value in objects)
@@ -109,7 +109,7 @@ def _unreadable(text: str, error: ValueError) -> Defect:
 
 
 def objects_in(text: str) -> list[tuple[int, Any]]:
-    """The JSON objects of which a text consists, one behind the other, each with its place; [] for any other text."""
+    """The JSON objects of which a text consists, one after the other, each with its place; [] for any other text."""
     found: list[tuple[int, Any]] = []
     at = len(text) - len(text.lstrip())
     while at < len(text):

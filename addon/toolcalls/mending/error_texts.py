@@ -108,7 +108,7 @@ def _quoted(text: str) -> tuple[str, str, int] | None:
 
 
 def _json_in(text: str, end: int) -> Any:
-    """The JSON that a text is, or that stands in it behind words of a gateway's (`GroqException - {"error": …}`), in
+    """The JSON that a text is, or that is in it after words of a gateway's (`GroqException - {"error": …}`), in
     front of this place.
     """
     start = _OPENER.search(text, 0, end)

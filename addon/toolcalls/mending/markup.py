@@ -1,8 +1,8 @@
 """Markup of models' templates in a place where none belongs: a tool's name, a value of an argument.
 
 A value may hold markup for good reasons: a page about tool calls, a parser's own test. So a value counts as one that
-swallowed markup only where closing markup stands in it that nothing in the value opened, and where nothing stands
-behind it but other markup of a call: the next parameter, the call's own end, or the value's end.
+swallowed markup only where closing markup is in it that nothing in the value opened, and where nothing comes
+after it but other markup of a call: the next parameter, the call's own end, or the value's end.
 """
 
 import re
@@ -46,14 +46,14 @@ def _of_call(value: str) -> int | None:
 
 
 def _goes_on_as_markup(value: str, at: int) -> bool:
-    """Whether another parameter or call stands behind this place, or nothing but closers to the value's end."""
+    """Whether another parameter or call comes after this place, or nothing but closers to the value's end."""
     while (found := _NEXT_CLOSER.match(value, at)) is not None:
         at = found.end()
     return _NEXT_OPENER.match(value, at) is not None or not value[at:].strip()
 
 
 def _of_argument(value: str, key: str, keys: Collection[str]) -> int | None:
-    """The place of the closing tag of the argument itself, with another argument behind it."""
+    """The place of the closing tag of the argument itself, with another argument after it."""
     closer = f"</{key}>"
     at = value.find(closer) if key else -1
     if at < 0 or f"<{key}>" in value[:at]:

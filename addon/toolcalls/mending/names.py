@@ -1,7 +1,7 @@
 """Names of tools that came otherwise than the request declares them, as what they can only mean.
 
-Another spelling of exactly one declared tool is that tool. What templates write behind a name (special tokens, channel
-words, pairs of markup) goes where a declared name stands in front of it; whole pairs are the call's arguments where it
+Another spelling of exactly one declared tool is that tool. What templates write after a name (special tokens, channel
+words, pairs of markup) goes where a declared name is in front of it; whole pairs are the call's arguments where it
 has no others, read as the dialect that they are.
 """
 
@@ -21,7 +21,7 @@ _MOST = 64 * 1024  # characters of such a name
 
 _TOKEN = r"<[|｜][^<>|｜\s]{1,40}[|｜]>"
 _WORD = r"(?:analysis|commentary|final|json|function|functions)"
-# Tokens, each with the word of a channel, a role or a form behind it: `<|channel|>commentary`, `<|constrain|>json`.
+# Tokens, each with the word of a channel, a role or a form after it: `<|channel|>commentary`, `<|constrain|>json`.
 _TOKENS = re.compile(rf"\s*(?:{_TOKEN}\s*(?:{_WORD}\b\s*)?)+")
 _CHANNEL = re.compile(r"\s+(?:analysis|commentary|final)(?:\s+json)?\s*\Z")  # whose tokens the server took away
 # Repairs by which what was cut off would be closed: the form that is put around it is ours (law 6).
@@ -59,7 +59,7 @@ class Names:
         return any(len(tool) > len(name) and tool.lower().startswith(name.lower()) for tool in self._tools.names)
 
     def _arguments(self, tool: str, written: str, behind: str) -> str:
-        """The arguments in the markup behind a name, "" where it is not one whole call of that tool."""
+        """The arguments in the markup after a name, "" where it is not one whole call of that tool."""
         for form in _FORMS:
             text = form(written.strip(), behind.strip())
             reader = Reader(self._policy, tools=self._tools, may_start_in_reasoning=False, place=Position())

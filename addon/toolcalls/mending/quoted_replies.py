@@ -1,7 +1,7 @@
 """What an error that quotes the model was going to be: a reply with the call that the server could not parse.
 
 Only where there is one reading: of all that the body quotes, one text alone holds calls, each of them is complete, of a
-declared tool, and stands where a reply's call may stand; nothing in it begins like a call and is none. Where the model
+declared tool, and is where a reply's call may stand; nothing in it begins like a call and is none. Where the model
 was cut off nobody knows from an error, so nothing that lacks its end is a call (law 6).
 """
 

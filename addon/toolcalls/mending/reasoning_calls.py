@@ -26,8 +26,8 @@ def calls_in(text: str, call_policy: CallPolicy, tools: Toolbox) -> list[str]:
 def events_of_calls(text: str, call_policy: CallPolicy, tools: Toolbox) -> list[Event]:
     """The calls that reasoning ends with, and their verdicts; [] where it is not certain that the model meant them.
 
-    It is where whole calls of declared tools stand at the very end, each where a reply's call may stand. With anything
-    but calls behind one it is a draft, and so it is with a call beside it that is none.
+    It is where whole calls of declared tools are at the very end, each where a reply's call may stand. With anything
+    but calls after one it is a draft, and so it is with a call beside it that is none.
     """
     events = _read(text, call_policy, tools)
     begun = False

@@ -16,7 +16,7 @@ from toolcalls.text.quoting_marks import REASONING_TAGS
 from toolcalls.values.usage import tokens_of
 
 _HEAD = 32  # characters of the text's beginning that are kept
-_REASONING = 256 * 1024  # characters of reasoning that are kept: the last ones, behind which the call would stand
+_REASONING = 256 * 1024  # characters of reasoning that are kept: the last ones, after which the call would stand
 _BEGINNING = 4096  # bytes of a payload in which an error says that it is one
 _CALLS = (b'"tool_calls":[{', b'"tool_calls": [{', b'"function_call"', b'"functionCall"', b'"tool_use"')
 _PAYLOADS = 4  # the last ones, of which one has the usage
@@ -142,7 +142,7 @@ class ReplyWatch:
             self._error = payload
 
     def passed_over(self) -> None:
-        """Some of the reply is not read: it was left out, or is forwarded unparsed. What is missed may stand there."""
+        """Some of the reply is not read: it was left out, or is forwarded unparsed. What is missed may be there."""
         self._unread = self._passed_over = True
 
     def notes(self) -> Iterator[tuple[int, Note]]:
@@ -213,5 +213,5 @@ def _note(code: ReplyDefect, more: str = "") -> Note:
 _TEXTS: dict[ReplyDefect, str] = {
     "no_finish": "the reply ended without a finish reason",
     "finish_promises_calls": "the finish reason is that of calls, and there is none",
-    "reasoning_in_text": "reasoning stands in the text, in tags",
+    "reasoning_in_text": "the text holds reasoning, in tags",
 }

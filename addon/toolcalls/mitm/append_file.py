@@ -113,7 +113,7 @@ class AppendFile:
         self.offset = size
 
     def _cut_off(self, size: int, written: int) -> None:
-        """Cut off the part of a record that was written, unless somebody else has written behind it."""
+        """Cut off the part of a record that was written, unless somebody else has written after it."""
         if written and self._regular:
             with suppress(OSError):  # the error of the write is logged, and readers stop at a torn tail
                 if os.fstat(self._file).st_size == size + written:

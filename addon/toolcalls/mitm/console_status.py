@@ -1,7 +1,7 @@
 """What the console says of the flow in focus: its list has no column for a comment, and no other place for a line.
 
 The bottom of the screen has room for a message. So while somebody goes through the list, what became of the calls of
-each flow stands there for a few seconds, and of one that is coming what it does at the moment. The line is the flow's
+each flow is there for a few seconds, and of one that is coming what it does at the moment. The line is the flow's
 comment: `insight/report.py` words it (`summarize`), `flow_metadata` sets it.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from mitmproxy import ctx
 
-_SECONDS = 6  # after which mitmproxy's keys stand there again
+_SECONDS = 6  # after which mitmproxy's keys are there again
 
 
 class Focus:

@@ -151,7 +151,7 @@ class _Zstandard:
 
 
 class _Members:
-    """Codings whose bodies may consist of several members (gzip) or frames (zstd), one behind the other."""
+    """Codings whose bodies may consist of several members (gzip) or frames (zstd), one after the other."""
 
     def __init__(self, make: Callable[[], "_Zlib | _Zstd | _Zstandard"]) -> None:
         self._make = make

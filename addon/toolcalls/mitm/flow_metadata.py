@@ -138,7 +138,7 @@ def annotate(flow: http.HTTPFlow, report: dict[str, Any]) -> None:
 
 
 def comment_of(report: dict[str, Any]) -> str:
-    """What the flow list says of a report: its summary, with the model behind its first part.
+    """What the flow list says of a report: its summary, with the model after its first part.
 
     `lifted write_file (invoke), qwen3 · 1 declined: fenced`: it tells one row from another, in a narrow column.
     """

@@ -131,7 +131,7 @@ def _turns_in_progress(
 
 
 def _id(flow: http.HTTPFlow, place: int) -> str:
-    """The first exchange of a connection has the flow's id, each other that with its number behind it (`flow_of`)."""
+    """The first exchange of a connection has the flow's id, each other that with its number after it (`flow_of`)."""
     return f"{flow.id}.{place}" if place else flow.id
 
 

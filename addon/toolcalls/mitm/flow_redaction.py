@@ -1,6 +1,6 @@
 """A flow without secrets: what recordings hold, and what `toolcalls redact` writes.
 
-Each flow is built anew from what may be kept, so that what nobody thought of stays behind: certificates, addresses of
+Each flow is built anew from what may be kept, so that what nobody thought of stays after: certificates, addresses of
 clients, proxies, edits that were taken back, what other addons noted. Headers are kept by name, query values likewise;
 bodies, messages, errors, comments and the addon's report are searched (`redaction`), also for what the headers and the
 query hold (`own_secrets`).

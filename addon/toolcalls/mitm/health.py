@@ -1,7 +1,7 @@
 """Where a load balancer asks whether this proxy can take requests (`toolcalls_health`).
 
 mitmproxy's own loop answers, so a proxy that hangs answers nobody. The address is not the proxy's: no upstream has its
-path, and no question stands among the flows, in a recording or in the log.
+path, and no question is among the flows, in a recording or in the log.
 """
 
 from typing import Any

@@ -2,7 +2,7 @@
 
 Start here for when things happen, and in `exchanges` for what is done to a request and its reply. A proxy that starts
 must listen soon, so this module loads only what a start needs: the options, the configuration, and what mitmproxy shows
-of commands and views. What reads replies is loaded right behind the start (`loading`), or by the first flow that comes
+of commands and views. What reads replies is loaded right after the start (`loading`), or by the first flow that comes
 before that; a command, a view or the page is loaded when somebody first uses it.
 """
 

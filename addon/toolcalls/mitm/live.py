@@ -60,7 +60,7 @@ class Live:
         asyncio.get_running_loop().call_soon(redraw)
 
     def stop(self) -> None:
-        """The addon goes: nothing of what was shown stays behind."""
+        """The addon goes: nothing of what was shown stays after."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -214,7 +214,7 @@ def _target(scope: Message) -> str:
 
 
 def _told(miss: Miss) -> list[str]:
-    """What is said of a request that no recording answers; the first line stands alone."""
+    """What is said of a request that no recording answers; the first line is alone."""
     if miss.nearest is None:
         return ["no recording matches, and none is of this API or path"]
     return [

@@ -13,7 +13,7 @@ from typing import Any
 from toolcalls.playback.pacing import Plan
 from toolcalls.playback.recording import WEBSOCKET, Asked, Piece
 
-NO_MATCH = 400  # no client asks again behind it, and all show its message
+NO_MATCH = 400  # no client asks again after it, and all show its message
 _OPENAI = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_exceeded"}
 _ANTHROPIC = {
     401: "authentication_error",

@@ -3,7 +3,7 @@
 `[REPLY:]KIND=VALUE`. Without REPLY a fault befalls each reply of a model; with it the one of that number, in the order
 in which they are asked for, from 1. Events are counted from 1, too: SSE events, lines, elements of an array, messages.
 
-    cut-at-byte=N            the connection closes behind N bytes of the body
+    cut-at-byte=N            the connection closes after N bytes of the body
     cut-at-event=N           the connection closes in front of event N
     delay=SECONDS            nothing comes for so long
     delay-at-event=N:SECONDS   nothing comes for so long in front of event N
@@ -143,7 +143,7 @@ _KINDS: Mapping[str, Callable[[Plan, Fault, Asked], Plan]] = {
     "status": _status,
 }
 KINDS = tuple(_KINDS)
-LOST = frozenset({"cut-at-byte", "cut-at-event", "status"})  # behind which a client asks again
+LOST = frozenset({"cut-at-byte", "cut-at-event", "status"})  # after which a client asks again
 
 
 def _event(plan: Plan, number: int) -> tuple[int, int] | None:

@@ -53,7 +53,7 @@ def in_order(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
 
 
 def split(pieces: Sequence[Piece], offset: int) -> tuple[list[Piece], list[Piece]]:
-    """The pieces before and behind an offset of the body; one that lies across it becomes two."""
+    """The pieces before and after an offset of the body; one that lies across it becomes two."""
     before: list[Piece] = []
     behind: list[Piece] = []
     at = 0

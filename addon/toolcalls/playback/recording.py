@@ -29,7 +29,7 @@ class Asked:
     kind      how the reply is framed that the request asks for
     tools     the names of the declared tools, in alphabetical order
     user      the text of the last message of the user
-    results   the texts of the results of tools that are new: behind the last message of the model
+    results   the texts of the results of tools that are new: after the last message of the model
     turns     how many messages the conversation has
     """
 
@@ -95,7 +95,7 @@ def pieces_of(body: bytes, held: Pieces, framing: Framing | None, lasted: float)
 
 
 def events_of(body: bytes, framing: Framing | None) -> list[tuple[int, int]]:
-    """Where the events of a body begin and end. What stands between two events belongs to the one before it."""
+    """Where the events of a body begin and end. What is between two events belongs to the one before it."""
     if framing is None or framing not in FRAMES:
         return [(0, len(body))] if body else []
     frames = FRAMES[framing](max_bytes=max(1, len(body)))

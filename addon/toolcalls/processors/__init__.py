@@ -11,7 +11,7 @@ wire, streamed and whole, live and replayed. In this order, which `docs/processo
     steering  texts for the model in the place of a call that is not sent
 
 Each of the five is one file and knows nothing of calls that wait. A call is held until it is decided and no longer, and
-events behind it wait behind it. What passes are the same objects that came. What applies the five, each importing only
+events after it wait after it. What passes are the same objects that came. What applies the five, each importing only
 those above it:
 
     pending_call         one call on its way, and its state

@@ -1,12 +1,12 @@
 """Access rules: which calls a client may get.
 
-Strategy: the rules stand in order, and the first one that holds decides. A rule may hold, not hold, or not be known yet
+Strategy: the rules are in order, and the first one that holds decides. A rule may hold, not hold, or not be known yet
 (an argument that it asks for has not ended). A call is undecided only while the answer depends on what is not known:
 where all that may still come of it is the same, it is decided.
 
 Written to fail closed: what cannot be evaluated while a rule that blocks may hold is blocked. A key that comes once
-more behind a decision is looked at again, since readers of JSON take the last one. A rule that blocks takes a name in
-any spelling that a client may take for it (`spellings`), and an argument wherever it stands in the call; a rule that
+more after a decision is looked at again, since readers of JSON take the last one. A rule that blocks takes a name in
+any spelling that a client may take for it (`spellings`), and an argument wherever it is in the call; a rule that
 allows takes neither.
 
 Past 300 lines: names and arguments are judged by one principle, and must be read against each other.
@@ -27,7 +27,7 @@ from toolcalls.text.lookalike import skeleton
 from toolcalls.text.patterns import Pattern, TooMuchWork, Work, compiled
 
 # What parts a tool's name from whose it is: `functions.x`, `server:x`, `server/x`, `mcp__server__x`; and what some
-# models put behind it: `x:0`, `x<|channel|>`.
+# models put after it: `x:0`, `x<|channel|>`.
 _PARTS = re.compile(r"[.:/]|__+")
 _BEHIND = re.compile(r"(?::\d+|<\|.*)$", re.DOTALL)
 _JOINED = re.compile(r"(?<=[^\W_])[-_ ](?=[^\W_])")  # what parts the words of a name; two `_` part more than that
@@ -113,7 +113,7 @@ class Gate:
 class Judgement:
     """One call before the rules, while its arguments arrive.
 
-    `decided`: the client may be shown the call, or must not be (`refusal`). A refusal may still come behind that.
+    `decided`: the client may be shown the call, or must not be (`refusal`). A refusal may still come after that.
     """
 
     def __init__(self, gate: Gate, name: str, rules: "list[_Rule]", unsure: "Collection[_Rule]" = ()) -> None:
@@ -179,9 +179,10 @@ class Judgement:
             if holds is None:
                 perhaps.append(rule)
         blocks = found.blocks if found else self._gate.denies
-        if any(rule.blocks != blocks for rule in perhaps):
+        # An argument that comes once more may open again what was decided.
+        self.decided = not any(rule.blocks != blocks for rule in perhaps)
+        if not self.decided:
             return
-        self.decided = True
         if blocks:
             self._refuse(found, "access")
 
@@ -274,9 +275,9 @@ def printable_name(name: str) -> str:
 
 
 def spellings(name: str) -> Iterator[str]:
-    """What a client may take a tool's name for other_names the name itself. Rules match them without regard to case.
+    """What a client may take a tool's name for, beside the name itself. Rules match them without regard to case.
 
-    Models put a namespace in front (`functions.`, `default_api:`, `mcp__server__`) and more behind; clients that take a
+    Models put a namespace in front (`functions.`, `default_api:`, `mcp__server__`) and more after; clients that take a
     name nevertheless take away what they know. What shows nothing is left out. Clients that correct a name take `-`,
     `_` and a space for each other, and letters of other scripts for the Latin ones that they are drawn like.
     """

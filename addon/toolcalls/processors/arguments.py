@@ -24,7 +24,7 @@ class Arguments:
 
     def __init__(self) -> None:
         self._text: list[str] = []  # of the member that has not ended
-        self._comma = False  # the latest member had one behind it
+        self._comma = False  # the latest member had one after it
         self._depth = 0
         self._string = False
         self._escaped = False
@@ -67,7 +67,7 @@ class Arguments:
                     start, self.whole = at, True
         self._text.append(piece[start:])
         if self.whole and "".join(self._text).strip(" \t\r\n"):
-            self.broken = True  # something behind the object
+            self.broken = True  # something after the object
         return found
 
     def _open(self, before: str, sign: str) -> None:
@@ -109,7 +109,7 @@ def _written(value: Any) -> str:
 
 
 def leaves(raw: str) -> list[str]:
-    """The texts that a value holds, in order: itself, or what stands in it, names of members too, as patterns see it.
+    """The texts that a value holds, in order: itself, or what is in it, names of members too, as patterns see it.
 
     Raises ValueError or RecursionError for what is no JSON that can be taken apart.
     """

@@ -1,7 +1,7 @@
 """What the most careless parser of a client's dialect makes of the text that the client is given (law 13).
 
 Such a parser takes the first opener up to the first closer or the last one, skips what it does not know, takes the last
-of two values, and runs a call that never ends. So from an opener on each parameter counts, however far behind it and in
+of two values, and runs a call that never ends. So from an opener on each parameter counts, however far after it and in
 whichever block of the message, in every reading at once: a value up to its first closer and up to its last one, a call
 up to its first closer and a later one. What would make a forbidden call of any reading does not leave.
 
@@ -20,7 +20,7 @@ from toolcalls.processors.careless_calls import Candidate, Decided, Element, For
 from toolcalls.processors.careless_tags import NESTED, Tag, Tags, as_json
 from toolcalls.processors.careless_text import LINGERS, KeptText
 
-PATIENCE = 2000  # characters of a call, or behind one that was removed, that are held though no rule asks for them
+PATIENCE = 2000  # characters of a call, or after one that was removed, that are held though no rule asks for them
 _CANDIDATES = 64  # calls that are open at once
 _CLOSERS = 16  # further closers of a value that are tried
 
@@ -62,7 +62,7 @@ class CarelessReading:
         return True
 
     def feed(self, text: str) -> list[Decided | Forbidden]:
-        """What is decided with the next text. Raises Hidden, behind which nothing is decided any more."""
+        """What is decided with the next text. Raises Hidden, after which nothing is decided any more."""
         if self.hidden:
             raise Hidden(self.hidden)
         work = self._tail + text

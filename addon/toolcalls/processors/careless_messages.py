@@ -22,7 +22,7 @@ type _Removal = tuple[int, int, list[_Refused]]
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """A call that is forbidden: where it stands in its block."""
+    """A call that is forbidden: where it is in its block."""
 
     call: WordCall
     refusal: Refusal
@@ -61,7 +61,7 @@ class CarelessMessages:
         return True
 
     def feed(self, text: str) -> list[Decided | Forbidden]:
-        """What is decided with the next text. Raises Hidden, behind which nothing is decided any more."""
+        """What is decided with the next text. Raises Hidden, after which nothing is decided any more."""
         if self.hidden:
             raise Hidden(self.hidden)
         if self._held or self._shown:
@@ -167,14 +167,14 @@ def _place(removal: _Removal) -> int:
 
 
 def _without(held: str, removals: list[_Removal]) -> str:
-    """What is shown of a text: something stands in the place of what goes."""
+    """What is shown of a text: something is in the place of what goes."""
     ends = [0, *(end for _, end, _ in removals)]
     starts = [*(start for start, _, _ in removals), len(held)]
     return "\n".join(held[end:start] for end, start in zip(ends, starts, strict=True))
 
 
 def _in_held(removals: list[_Removal], place: int) -> int:
-    """Where a place of what is shown stands in the whole text."""
+    """Where a place of what is shown is in the whole text."""
     for start, end, _ in removals:
         if place > start:
             place += end - start - 1

@@ -1,7 +1,7 @@
 """The tags of a text client's dialect as careless parsers find them: anywhere, in any case, attributes in any order.
 
 One pattern knows the tags of all the forms that text clients are known to read: elements named after the tool (Cline,
-Roo Code), `<invoke name=…>`, `<function=…>` (OpenHands, Qwen) and JSON between tags. What stands between tags is none
+Roo Code), `<invoke name=…>`, `<function=…>` (OpenHands, Qwen) and JSON between tags. What is between tags is none
 of its concern: words, comments, fences and unknown elements are skipped.
 """
 
@@ -57,10 +57,10 @@ _DECODED = 1 << 17  # characters that are read in vain for them
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag and where it stands in the text that was searched.
+    """A tag and where it is in the text that was searched.
 
     value  that of a "given" parameter
-    bare   the names are no element's: they stand in it, and not in its closer
+    bare   the names are no element's: they are in it, and not in its closer
     """
 
     kind: Kind
@@ -181,7 +181,7 @@ def as_json(value: str) -> str:
 
 
 def calls_in_objects(text: str) -> Iterator[tuple[tuple[str, ...], list[tuple[str, str]]]]:
-    """The calls in JSON that stand in a text, also further inside: their names and arguments, with all duplicates.
+    """The calls in JSON that are in a text, also further inside: their names and arguments, with all duplicates.
 
     Raises ValueError or RecursionError where there is more than can be looked at.
     """

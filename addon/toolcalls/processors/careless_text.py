@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 
-LINGERS = 64 * 1024  # characters behind a closer in which a later one may still take its place
+LINGERS = 64 * 1024  # characters after a closer in which a later one may still take its place
 _BOUNDARIES = 64  # that are remembered
 
 
@@ -32,11 +32,11 @@ class KeptText:
             self._boundaries = [*self._boundaries[-_BOUNDARIES:], self.end]
 
     def is_split(self, start: int, end: int) -> bool:
-        """Whether a block ends between two places: what stands there is no tag to clients that join with a line end."""
+        """Whether a block ends between two places: what is there is no tag to clients that join with a line end."""
         return any(start < place < end for place in self._boundaries)
 
     def forget(self, place: int) -> None:
-        """What stands before a place is not asked for any more."""
+        """What comes before a place is not asked for any more."""
         first = max(bisect_right(self._places, place) - 1, 0)
         del self._places[:first], self._pieces[:first]
 

@@ -3,7 +3,7 @@
 Forge takes `<tool>` up to the first `</tool>` and reads it as XML, in which order, comments and unknown elements do not
 matter (`pkg/agent/tools/parser.go` of https://github.com/entrhq/forge). Continue skips lines that it does not know,
 finds its words anywhere in a line and in any case, and takes the last of two arguments (`parseSystemToolCall.ts` of
-https://github.com/continuedev/continue). ReAct parsers search for `Action:`, whatever stands before it, and take all
+https://github.com/continuedev/continue). ReAct parsers search for `Action:`, whatever comes before it, and take all
 that follows `Action Input:`, or JSON in a fence or in the open (the output parsers of LangChain, LlamaIndex, CrewAI).
 """
 
@@ -248,7 +248,7 @@ _KEYED = re.compile(rf'"(?:{"|".join(sorted(_CALLED))})"\s*:', re.IGNORECASE)
 
 
 def _outermost(text: str, start: int, end: int) -> Iterator[tuple[int, int, Members]]:
-    """The objects that stand in no other one, and their places."""
+    """The objects that are in no other one, and their places."""
     decoder = json.JSONDecoder(object_pairs_hook=Members, parse_int=str, parse_float=str, strict=False)
     failed = 0
     brace = _BRACE.search(text, start, end)

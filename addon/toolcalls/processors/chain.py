@@ -1,6 +1,6 @@
 """One lane's processors: what leaves of it, and in which order.
 
-Events wait in a queue behind the first call that is undecided (`decisions`). Text that leaves is searched for repeated
+Events wait in a queue after the first call that is undecided (`decisions`). Text that leaves is searched for repeated
 passages and goes through the filters; texts of our own are inserted where they belong.
 """
 
@@ -38,11 +38,11 @@ class Chain:
         self.silent = state.silent
         self._as_text = state.as_text
         self._direct = not (state.whole or state.as_text)  # a call's markup goes, whatever becomes of the call
-        self._alone = False  # only events of the call at its head stand in the queue
+        self._alone = False  # only events of the call at its head are in the queue
         self._decisions = CallDecisions(state, self._filters)
         self._calls = self._decisions.calls
         self._queue: deque[tuple[bool, Event, PendingCall | None]] = deque()
-        self._lead: Markup | None = None  # what stands before a call, if one begins behind it
+        self._lead: Markup | None = None  # what comes before a call, if one begins after it
         self._reading: PendingCall | None = None  # the call whose text is being read, up to its verdict
         self._out: list[Left] = []
 
@@ -141,7 +141,7 @@ class Chain:
         self._alone = self._direct and not native and not queue and isinstance(event, CallStart)
         queue.append((native, event, call))
         self._send_decided()
-        if self._alone and queue:  # what stands before a call whose state is open is decided
+        if self._alone and queue:  # what comes before a call whose state is open is decided
             self._flush()
             self._flush_lead()
 
@@ -166,7 +166,7 @@ class Chain:
         return out
 
     def _send_decided(self) -> None:
-        """Let out what stands behind no call whose state is open."""
+        """Let out what comes after no call whose state is open."""
         queue = self._queue
         while queue:
             native, event, call = queue[0]

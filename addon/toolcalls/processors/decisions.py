@@ -1,7 +1,7 @@
 """Decides what becomes of each call of one lane, by the rules, the loop guard, the reactors and the filters.
 
 A call is decided as soon as it can be: by its name, by an argument that became final, or at its end. That goes on while
-the call waits behind another one. The chain says when and where it is sent.
+the call waits after another one. The chain says when and where it is sent.
 
 A little over 300 lines: whatever may change a call changes the same few fields of it, one after the other.
 """
@@ -29,7 +29,7 @@ class CallDecisions:
 
     filters     the lane's, None for none
     calls       by whether they are native, and their index
-    late_texts  texts for the client, behind everything else
+    late_texts  texts for the client, after everything else
     notes       of the lane, for the report
     """
 
@@ -255,7 +255,7 @@ class CallDecisions:
         text = loops.text.replace("{what}", loop.text) if loops else ""
         self._block(call, Refusal(loop.what, "loop", text))
         if loops is not None and loops.action == "stop":
-            # In a whole reply the text stands before its native calls.
+            # In a whole reply the text comes before its native calls.
             self._state.stop(loop, silence=not (call.native and self._state.whole))
             for lane in self._state.lanes:
                 lane.block_unsent(loop, but=call)

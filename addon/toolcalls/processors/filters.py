@@ -2,7 +2,7 @@
 
 Strategy: text goes through one row of places. At each place the first filter that matches there wins, and what it puts
 there is not looked at again. A match may have at most `max_length` characters, so a place is decided as soon as so many
-characters stand behind it, and long before where it is no beginning of a match: a literal, and a pattern that begins
+characters come after it, and long before where it is no beginning of a match: a literal, and a pattern that begins
 with plain letters, are held only from their first letters on.
 """
 
@@ -31,7 +31,7 @@ class _Replacement:
         self.length = filter_.max_length if self._pattern else len(self.head)
 
     def match(self, text: str, at: int, work: Work) -> tuple[int, str] | None:
-        """Where the match at `at` ends and what stands in its place; None for no match, or an empty one.
+        """Where the match at `at` ends and what is in its place; None for no match, or an empty one.
 
         Raises TooMuchWork where the pattern cannot tell.
         """

@@ -17,7 +17,7 @@ from toolcalls.values.conversion import quote
 
 
 class GuardedText:
-    """One lane's text behind `ScreenedText`, as the most careless parser would read what that leaves (`careless`).
+    """One lane's text after `ScreenedText`, as the most careless parser would read what that leaves (`careless`).
 
     reading   shared by all lanes of a reply, whose text is one message
     notices   a removed call leaves a notice; its text goes into the next request
@@ -118,7 +118,7 @@ class GuardedText:
                 continue
             refusal = outcome.refusal
             text = notice(refusal.rule) if self._notices and refusal.text else refusal.text
-            # What stood on both sides of the call must not become one tag.
+            # What was on both sides of the call must not become one tag.
             yield self._inserter.insert(text) or "\n"
             before = (outcome.name, f"{{{','.join(f'{quote(key)}:{raw}' for key, raw in outcome.arguments)}}}")
             yield Verdict(
@@ -135,7 +135,7 @@ class GuardedText:
             raise Hidden(self._reading.hidden)
 
     def _consumed(self, size: int, *, shown: bool) -> Iterator[Event | str]:
-        """The next `size` characters are decided, with what stands among them."""
+        """The next `size` characters are decided, with what is among them."""
         while size:
             what = self._queue[0]
             text = what if isinstance(what, str) else what.text if isinstance(what, Text) else ""

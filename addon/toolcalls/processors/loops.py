@@ -161,7 +161,7 @@ class TextLoops:
         self._looks = True
 
     def start_block(self) -> None:
-        """What follows stands in another block of the reply, where a line begins and no code block is open."""
+        """What follows is in another block of the reply, where a line begins and no code block is open."""
         self._line, self._known, self._counts, self._fence = "", False, True, ""
 
     def feed(self, text: str) -> int | None:
@@ -221,7 +221,7 @@ class TextLoops:
         return None
 
     def _full(self) -> bool:
-        """Whether the last window stands in the text `times` times, each at the same distance from the one before."""
+        """Whether the last window is in the text `times` times, each at the same distance from the one before."""
         prose = self._prose
         window = prose[-WINDOW:]
         before = prose.rfind(window, 0, len(prose) - 1)

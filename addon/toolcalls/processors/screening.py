@@ -63,7 +63,7 @@ class ScreenedText:
         self._rules = rules
         self._trip = trip
         self._events: Sequence[Event] | None = None  # what `passes` has read of a text that does not pass
-        self._indent = True  # nothing but blanks and marks of a quote stand before this place in its line
+        self._indent = True  # nothing but blanks and marks of a quote come before this place in its line
         self._quoted = False  # this line is one of a block quote, or the one in which the call began that is being read
 
     def passes(self, text: str) -> bool:

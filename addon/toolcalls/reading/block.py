@@ -34,7 +34,7 @@ class Block:
     ) -> None:
         """`place` is what speaks against a call here, None for nothing.
 
-        begins_line     only white space stands before it on its line, or a message's frame right before it
+        begins_line     only white space comes before it on its line, or a message's frame right before it
         whole_call      its calls count only when they are complete
         whole_message   its calls count only when they are complete and, but under `lenient`, nothing but white space
                         and calls follows them
@@ -71,7 +71,7 @@ class Block:
         return current is not None and current.complete and current.reason is None
 
     def trim(self) -> None:
-        """What the grammar consumed behind its last call is not the block's: it is read again."""
+        """What the grammar consumed after its last call is not the block's: it is read again."""
         self._ledger.rewind(self._start)
 
     def give_back(self) -> None:
@@ -88,9 +88,9 @@ class Block:
             self._ledger.exceed(current, "max_call_chars")
 
     def close(self, *, own: bool) -> bool:
-        """The grammar is done. `own`: what it consumed behind the last call belongs to the block.
+        """The grammar is done. `own`: what it consumed after the last call belongs to the block.
 
-        Returns whether white space that follows stands behind a call and may go with it.
+        Returns whether white space that follows comes after a call and may go with it.
         """
         ledger = self._ledger
         candidate = ledger.current
@@ -240,11 +240,11 @@ class Block:
         return self._call_policy.lift and self._call_policy.remove_frames and not self._ledger.quoted
 
     def begins_line(self) -> bool:
-        """Whether the block stands at the start of a line, or behind a frame."""
+        """Whether the block is at the start of a line, or after a frame."""
         return self._begins_line
 
     def mark_frame(self) -> None:
-        """What was consumed and is undecided is frame. Behind a call that waits it goes with the call, or stays."""
+        """What was consumed and is undecided is frame. After a call that waits it goes with the call, or stays."""
         self.framed = True
         if self._ledger.waiting and self._ledger.overflows():
             self._ledger.spill()
@@ -261,7 +261,7 @@ class Block:
     def mark_reasoning(self) -> None:
         """What was consumed and is undecided is the model's reasoning."""
         self.framed = True
-        if self._ledger.waiting:  # reasoning behind a call that counts only at the end: then it was none
+        if self._ledger.waiting:  # reasoning after a call that counts only at the end: then it was none
             self._ledger.decline_waiting("not_terminal", self._start - self._ledger.drained)
         self._ledger.take_reasoning()
         self._hold()
@@ -311,7 +311,7 @@ class Block:
             return
         ledger.abandon(candidate)
         if self._call_policy.takes("inline") and not ledger.scan.cut:
-            # Its opener may have been a mention, and a real call may stand behind it.
+            # Its opener may have been a mention, and a real call may come after it.
             ledger.rewind(candidate.body)
             candidate.end = ledger.at
 

@@ -29,7 +29,7 @@ class Candidate:
     held_to_value  it is decided when its first value begins: before that, nothing of it is shown
     held_to_end    it is decided when it is complete, and not before
     whole_message  it counts only where the whole message is calls
-    in_fence       it stands in a fence, and behind it only the fence's end in its text
+    in_fence       it is in a fence, and after it only the fence's end in its text
     must_be_last   it counts only where nothing but calls follows it in its message
     size           characters of its argument JSON so far
     collected      characters that its grammar keeps for a piece to come
@@ -89,15 +89,15 @@ class Candidate:
 
     @property
     def may_echo(self) -> bool:
-        """Whether its text stood in the request when it was compared last."""
+        """Whether its text was in the request when it was compared last."""
         return self.echo is not None and self.echo.matched
 
     def echoes(self) -> bool:
-        """Whether its text so far stands in the request."""
+        """Whether its text so far is in the request."""
         return self.echo is not None and self.echo.matches()
 
     def echoes_to_limit(self) -> bool:
-        """Whether as much of it as may be held stands in the request."""
+        """Whether as much of it as may be held is in the request."""
         return self.echo is not None and self.echo.matches_to_limit()
 
     def verdict(self) -> Verdict:

@@ -1,4 +1,4 @@
-"""Condition 5 for a candidate that is still coming: whether its held text so far stands in the request.
+"""Condition 5 for a candidate that is still coming: whether its held text so far is in the request.
 
 `text/echo.py` finds and follows the places in the request; this file says which text of the candidate to compare.
 """
@@ -30,7 +30,7 @@ class EchoWatch:
         self._limit = limit
 
     def matches(self) -> bool:
-        """Whether all held text so far stands in the request. Once it does not, it never does again."""
+        """Whether all held text so far is in the request. Once it does not, it never does again."""
         if self._trace is None:
             return False
         coming = "".join(self._scan.taken[self._read :])

@@ -1,8 +1,8 @@
-"""Tool results that a model invents: behind its own call it goes on with what it expects the tool to answer.
+"""Tool results that a model invents: after its own call it goes on with what it expects the tool to answer.
 
 The markup that such text begins with, as the models' templates and transcripts write results, and where it ends. It is
-looked for behind the first call of a reply only, at the start of a line, and named in a verdict of its own; a call that
-stands in it is nobody's.
+looked for after the first call of a reply only, at the start of a line, and named in a verdict of its own; a call that
+is in it is nobody's.
 """
 
 from toolcalls.reading.ledger import Ledger
@@ -30,7 +30,7 @@ INVENTED_RESULTS: dict[str, str | None] = {
 
 
 def read_invented_result(scan: Scanner, ledger: Ledger, opener: str, *, drop: bool) -> Step[None]:
-    """Read from the opener, which stands here, up to the closer. `drop`: the text is not shown."""
+    """Read from the opener, which is here, up to the closer. `drop`: the text is not shown."""
     start, closer = ledger.at, INVENTED_RESULTS[opener] or ""
     scan.take(len(opener))
     ledger.invents(drop=drop)

@@ -44,7 +44,7 @@ class Ledger:
     limits       what a call may come to
     tools        the tools that are declared
     current      the call that is being read, or was read last in its block; None for none
-    quoted       the block that is being read stands in quoted text
+    quoted       the block that is being read is in quoted text
     fate         what becomes of the text that is consumed now
     drained      characters of the reply's text whose fate is decided
     blank        they are white space
@@ -55,7 +55,7 @@ class Ledger:
     shown        text that is shown
     part_ends    the text that ends is a part of a message, of which more may follow
     ends_message  the calls that are read now count where nothing but calls follows them in their message
-    in_fence     the call that is read now stands in a fence, and of the text only the fence's end stands behind it
+    in_fence     the call that is read now is in a fence, and of the text only the fence's end comes after it
     reasoned     some of the text was the model's reasoning, in a frame of its own
     reasoning_end  a call that begins in front of this place is reasoning
     refused      why no call of the block is one; None for nothing
@@ -180,7 +180,7 @@ class Ledger:
             self.show()  # the fence's end
         else:
             self.commit_waiting()
-            self.take()  # white space behind the last call
+            self.take()  # white space after the last call
         if not self.releasing:
             self.shown.end(cut=self.scan.cut)
             self.out.extend(self.shown.verdicts())
@@ -202,9 +202,9 @@ class Ledger:
         self.spilled = False
 
     def shown_payload(self, *, complete: bool) -> None:
-        """A declined block was shown up to here: whatever stood in it, it never ends at the start of a line.
+        """A declined block was shown up to here: whatever was in it, it never ends at the start of a line.
 
-        complete   all arguments of its last call are closed, so white space behind them is not the payload's
+        complete   all arguments of its last call are closed, so white space after them is not the payload's
         """
         if not self.quoted:
             self._position.advance(f"x{self._space}" if complete else "x")
@@ -217,7 +217,7 @@ class Ledger:
         self.show()
         self.judge(candidate)
 
-    # Tool results that the model invents behind its calls
+    # Tool results that the model invents after its calls
 
     def invents(self, *, drop: bool) -> None:
         """What was consumed is part of an invented result. `drop`: it is not shown."""
@@ -296,9 +296,9 @@ class Ledger:
                 self.judge(candidate)
 
     def commit_waiting(self, *, beside: bool = False) -> None:
-        """The calls that wait are calls. `beside`: what was consumed behind the last one is not its own."""
+        """The calls that wait are calls. `beside`: what was consumed after the last one is not its own."""
         for candidate in (waiting := self._all_waiting()):
-            # Each call has its own markup before it: a round trip tells by it what stood in which dialect.
+            # Each call has its own markup before it: a round trip tells by it what was in which dialect.
             self._start(candidate, None if candidate is waiting[-1] and not beside else candidate.end)
             if candidate.index is not None and candidate.complete:
                 self.out.append(CallEnd(candidate.index))
@@ -351,7 +351,7 @@ class Ledger:
         return size > limit or self.scan.weight() > limit
 
     def spill(self) -> None:
-        """Too much is held: it is text, and a call that begins behind it in the same block is one no more.
+        """Too much is held: it is text, and a call that begins after it in the same block is one no more.
 
         A call that waits for its first value alone need wait no longer.
         """
@@ -411,7 +411,7 @@ class Ledger:
     def _emit_incomplete(self, candidate: Candidate) -> None:
         """Emit an incomplete call as one that has begun: its opener as markup, and its arguments so far.
 
-        One in which no argument has begun gets none. What stands behind the opener is text.
+        One in which no argument has begun gets none. What comes after the opener is text.
         """
         arguments = "".join(candidate.pieces)
         candidate.pieces = [arguments if arguments.strip("{ \t\r\n") else "{}"]

@@ -73,14 +73,14 @@ class CallLimits:
         return kept > self._max_chars
 
     def has_room(self, piece: str, held: int) -> bool:
-        """Whether a piece can be read without a look behind `held` characters of undecided text: no limit is near."""
+        """Whether a piece can be read without a look after `held` characters of undecided text: no limit is near."""
         return len(piece) <= self.free and 4 * (held + len(piece)) <= self._max_held
 
     def at_once(self, text: str, start: int, candidate: Candidate | None, at: int, held: int) -> int:
         """How many characters of `text` are to be read at once, from `start` on.
 
         `candidate`: the call that is open, None for none; `at`: the offset in the reply's text that was read to;
-        `held`: bytes of text that is undecided. Past their limit, what is held is looked at behind each character.
+        `held`: bytes of text that is undecided. Past their limit, what is held is looked at after each character.
         """
         size, depth = self._max_chars // _GROWTH, self.max_depth
         if candidate is not None:

@@ -1,9 +1,9 @@
 """Calls that count only where nothing else in their message speaks against them, as `lenient` takes them.
 
 A call in a fence is one where the message holds no other call and ends with the fence: two forms side by side are
-documentation, and so is a call with words behind it. A call inside reasoning that never closes is one where nothing but
-calls follows it: the model forgot to stop thinking. Both are known at the end of the text alone, so what stands there
-waits for it, unread, as far as text may be held. Of a message in parts the call then waits for those behind its own.
+documentation, and so is a call with words after it. A call inside reasoning that never closes is one where nothing but
+calls follows it: the model forgot to stop thinking. Both are known at the end of the text alone, so what is there
+waits for it, unread, as far as text may be held. Of a message in parts the call then waits for those after its own.
 """
 
 import re
@@ -60,7 +60,7 @@ class OnlyCall:
         self._all_here = self._ledger.ends_message = self._ledger.in_fence = False
 
     def wait(self, opener: Opener, *, message_start: bool) -> Step[None]:
-        """What stands here would be a call: wait until it is known whether it may be one."""
+        """What is here would be a call: wait until it is known whether it may be one."""
         place = self._position.reason()
         whole_message = all(dialect.place == "message" for dialect in opener.dialects)
         own_fence = place is None and whole_message and opener.literal.startswith(_FENCES) and not message_start
@@ -103,7 +103,7 @@ class OnlyCall:
 
     @staticmethod
     def _stands_alone(events: list[Event]) -> bool:
-        """Whether one call was read, and nothing behind it but the end of its fence and white space."""
+        """Whether one call was read, and nothing after it but the end of its fence and white space."""
         calls = sum(isinstance(event, CallStart) for event in events)
         begins = next((at for at, event in enumerate(events) if isinstance(event, CallStart)), 0)
         behind = "".join(event.text for event in events[begins:] if isinstance(event, Text))

@@ -1,4 +1,4 @@
-"""Calls of declared tools in JSON or Python that stand beside other text, where no policy takes them: their verdicts.
+"""Calls of declared tools in JSON or Python that are beside other text, where no policy takes them: their verdicts.
 
 The text is read once more on relaxed terms, all at once, and only where it names a declared tool as such a call would.
 """
@@ -22,7 +22,7 @@ from toolcalls.values.transducer import Transducer
 CODE = "gemma3_tool_code"  # reads calls as Python
 _CLOSES = {"(": ")", "[": "]", "{": "}"}
 _SIGN = re.compile(r"""\\.|[()\[\]{}"']""", re.DOTALL)
-_FIRST_KEY = re.compile(r'\s*"([^"\\]*)"\s*:')  # behind the name
+_FIRST_KEY = re.compile(r'\s*"([^"\\]*)"\s*:')  # after the name
 _MOST = 20  # of one text
 _MOST_CODE = 4096  # characters of a call in Python
 _MANY_CALLS = 1 << 30
@@ -120,7 +120,7 @@ class OpenCalls:
         self._code_terms = replace(self._terms, route=replace(route, dialects=(CODE,)))
 
     def look(self, text: str, at: int, natives: CallIndex, *, cut: bool) -> list[Verdict]:
-        """The verdicts of the calls in a text that stands at `at` in the reply. `natives` are the reply's own."""
+        """The verdicts of the calls in a text that is at `at` in the reply. `natives` are the reply's own."""
         if self._mentions.search(text) is None:
             return []
         found = [
@@ -200,7 +200,7 @@ def _broken(reader: Transducer, name: str, start: int, end: int, *, cut: bool) -
 
 
 def _end_of_call(text: str, start: int) -> int | None:
-    """Where the brackets that open behind `start` are closed; None for nowhere near."""
+    """Where the brackets that open after `start` are closed; None for nowhere near."""
     open_: list[str] = []
     quote = ""
     at = start

@@ -118,7 +118,7 @@ class OpenText:
         return None if any(name.startswith(word) for name in names) else False
 
     def _take(self, text: str) -> tuple[int, bool]:
-        """Keep text. Returns how much of it was taken, and whether a line begins behind that."""
+        """Keep text. Returns how much of it was taken, and whether a line begins after that."""
         if self._unsure:
             named = self._may_name("".join([*self._pieces, text[:256]]))
             self._unsure = named is None

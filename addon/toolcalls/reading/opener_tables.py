@@ -1,8 +1,8 @@
 """The openers that are looked for at one kind of place, and whose each of them is.
 
-Most openers hold the name of a declared tool, in over a hundred ways for each tool. What stands around the name is the
+Most openers hold the name of a declared tool, in over a hundred ways for each tool. What is around the name is the
 same for every request, so it is worked out once in a process (`Table`); a request adds its `Names` and nothing else. An
-opener with a name is found by what stands before the name, then by the name, then by what stands behind it.
+opener with a name is found by what comes before the name, then by the name, then by what comes after it.
 
 That holds for `ORDINARY` names. Others (with quotes, with letters that no tag takes) are written in a way of their own
 by some dialects, so a table has their openers in full.
@@ -31,7 +31,7 @@ type Owners = dict[int, Dialect]
 
 
 class Names:
-    """The ordinary names of declared tools, and which of them stand at a place. Never changes."""
+    """The ordinary names of declared tools, and which of them are at a place. Never changes."""
 
     __slots__ = ("_by_head", "_in_order", "_sizes", "longest")
 
@@ -52,7 +52,7 @@ class Names:
         return bool(self._in_order)
 
     def at(self, text: str, begin: int) -> Iterator[str]:
-        """Those that stand at `begin`; at the end of the text, one may come twice."""
+        """Those that are at `begin`; at the end of the text, one may come twice."""
         for size in self._sizes:
             for name in self._by_head.get(text[begin : begin + size], ()):
                 if text.startswith(name, begin):
@@ -64,7 +64,7 @@ class Names:
 
 
 class _Around(NamedTuple):
-    """What stands before a name, what may stand behind it, all beginnings of that, and its first characters."""
+    """What comes before a name, what may come after it, all beginnings of that, and its first characters."""
 
     before: str
     after: dict[str, Owners]
@@ -82,7 +82,7 @@ class Table:
     heads      finds the first three characters of one, or as many as the text has
     sizes      how many characters these are, the most first
     known      these characters; `short`: those of openers that have no more; `begun`: what the others begin with
-    spans      some stand on two lines
+    spans      some are on two lines
     angled     a `<` stands only where one begins
     """
 
@@ -180,7 +180,7 @@ class Literals:
         self._begun = _begun(known)
 
     def _each(self, text: str, begin: int) -> Iterator[tuple[str, Owners]]:
-        """Those that stand at `begin`, in no order; one may come twice."""
+        """Those that are at `begin`, in no order; one may come twice."""
         literals, around = self._table.literals, self._table.around
         for size in self._table.sizes:
             head = text[begin : begin + size]
@@ -196,7 +196,7 @@ class Literals:
                                 yield text[begin : behind + len(end)], owners
 
     def standing(self, text: str, begin: int) -> dict[str, Owners]:
-        """Those that stand at `begin`, the longest first."""
+        """Those that are at `begin`, the longest first."""
         found: dict[str, Owners] = {}
         for literal, owners in self._each(text, begin):
             found[literal] = {**found.get(literal, {}), **owners}
@@ -209,7 +209,7 @@ class Literals:
         return known or (bool(self._short) and head.startswith(self._short))
 
     def at(self, text: str, begin: int) -> bool:
-        """Whether one stands at `begin`."""
+        """Whether one is at `begin`."""
         return self.may_begin(text, begin) and next(self._each(text, begin), None) is not None
 
     def arriving(self, text: str, begin: int) -> bool:
@@ -220,7 +220,7 @@ class Literals:
         return tail in self._table.prefixes or self._names_arrive(tail)
 
     def _names_arrive(self, tail: str) -> bool:
-        """Whether `tail` ends inside an opener with a name, in that or behind it."""
+        """Whether `tail` ends inside an opener with a name, in that or after it."""
         for size in self._table.sizes:
             for before, _, begun, _ in self._table.around.get(tail[:size], ()):
                 if tail.startswith(before):
@@ -231,7 +231,7 @@ class Literals:
         return False
 
     def maybe(self, text: str) -> bool:
-        """Whether one stands in the text, or may begin at its end."""
+        """Whether one is in the text, or may begin at its end."""
         return self.undecided(text, 0) < len(text)
 
     def maybe_in_line(self, text: str, *, line_start: bool) -> bool:
@@ -246,7 +246,7 @@ class Literals:
         return self.arriving(text, begin) or self.at(text, begin)
 
     def search(self, text: str, start: int, stop: int) -> int:
-        """Where the first one in a stretch begins, which may end behind it; -1 for none."""
+        """Where the first one in a stretch begins, which may end after it; -1 for none."""
         for found in self._heads.finditer(text, start, min(len(text), stop + _HEAD)):
             if found.start() >= stop:
                 break
@@ -268,7 +268,7 @@ class Literals:
         return -1
 
     def undecided(self, text: str, start: int) -> int:
-        """Where the end of the text begins that may become one, len(text) for nowhere; -1 where one stands before."""
+        """Where the end of the text begins that may become one, len(text) for nowhere; -1 where one comes before."""
         search, begun, end = self._heads.search, self._table.begun, len(text)
         found = search(text, start)
         while found is not None:

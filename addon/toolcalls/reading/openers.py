@@ -4,8 +4,8 @@
 places are looked at: any place of a line, the start of a line, and the start of a message (`shapes.OpenerPlace`).
 Models leak a stray word alone in front of an opener; where a dialect names such words, they are part of the opener.
 
-Two kinds of marks are found on the way that open no call: a closer of reasoning, behind which a message begins, and,
-behind the first call, the markup of tool results that a model invents (`invented_results.py`).
+Two kinds of marks are found on the way that open no call: a closer of reasoning, after which a message begins, and,
+after the first call, the markup of tool results that a model invents (`invented_results.py`).
 
 A little over 300 lines: finding, holding and the sets of literals must agree about every cut, and are read together.
 """
@@ -22,7 +22,7 @@ from toolcalls.text.quoting_marks import REASONING_CLOSERS
 from toolcalls.text.scanner import SPACE, Search, prefixes_of
 
 MODULE = "functions."  # in front of a tool's name in the header of a call; no prose has such a word with a colon
-# Behind its first letter, which stands in all prose: whether it is that word, or the text ends inside it. A word that
+# After its first letter, which is in all prose: whether it is that word, or the text ends inside it. A word that
 # only ends like it (`of`) is none (`Reader`).
 _MODULE_REST = r"(?:(?<!f)|(?<![A-Za-z]f)(?:unctions\.|(?:u(?:n(?:c(?:t(?:i(?:on?s?)?)?)?)?)?)?\Z))"
 
@@ -90,7 +90,7 @@ class _Places:
                     continue  # where a message begins, the bracket alone is enough
                 place = _looked_for(dialect.place, literal, anywhere=anywhere)
                 if place == "inline" and literal.startswith(PROBE):
-                    raise ValueError(f"{dialect.name}: what begins with a tool's name stands in any line")
+                    raise ValueError(f"{dialect.name}: what begins with a tool's name may be in any line")
                 by_place[place].setdefault(literal, {})[turn] = dialect
         self.look_alike_signs = frozenset(
             literal[0] for literal, owners in by_place["inline"].items() if owners and not literal[0].isalnum()
@@ -122,7 +122,7 @@ _places = lru_cache(maxsize=64)(_Places)
 
 @lru_cache(maxsize=4)
 def _spellings(dialects: Dialects, names: tuple[str, ...], *, anywhere: bool) -> Spellings:
-    """How the openers that stand in a line are spelt and drawn. Few replies ask, so few are kept."""
+    """How the openers that are in a line are spelt and drawn. Few replies ask, so few are kept."""
     return Spellings(
         literal
         for dialect in dialects
@@ -174,7 +174,7 @@ class Openers:
         return special[markdown]
 
     def possible(self, piece: str, *, line_start: bool, message_start: bool) -> bool:
-        """Whether anything in `piece`, behind which more may come, is or may become an opener. None is missed."""
+        """Whether anything in `piece`, after which more may come, is or may become an opener. None is missed."""
         if self._inline.maybe(piece) or (message_start and self._message.longest):
             return True
         if not piece.isascii() and self._looks.find(piece, 0, len(piece)):
@@ -186,10 +186,10 @@ class Openers:
         return self._stray_from(piece, 0, line_start=line_start) < len(piece)
 
     def find(self, text: str, start: int, *, line_start: bool, message_start: bool, ended: bool) -> Opener | None:
-        """The first opener at or behind `start`; None also where a longer one may still be arriving.
+        """The first opener at or after `start`; None also where a longer one may still be arriving.
 
-        line_start      only white space stands before `start` on its line
-        message_start   only white space stands before it in its message
+        line_start      only white space comes before `start` on its line
+        message_start   only white space comes before it in its message
         ended           no more text comes
         """
         begin = limit = self._first_at(text, start, line_start=line_start)
@@ -204,7 +204,7 @@ class Openers:
         if message_start and self._message.longest and _past_space(text, start) >= begin:
             sets.append(self._message)
         if not ended:
-            # It may be the beginning of a longer one, or stand inside one that began before it.
+            # It may be the beginning of a longer one, or are inside one that began before it.
             if any(literals.arriving(text, begin) for literals in sets):
                 return None
             if (
@@ -221,7 +221,7 @@ class Openers:
     def inside_line(self, text: str, start: int) -> int:
         """Up to where all from `start` on is text, and from where on it may still become an opener.
 
-        For the commonest places: not the start of a line, behind which more may come. -1 where `find` must look.
+        For the commonest places: not the start of a line, after which more may come. -1 where `find` must look.
         """
         if text.find("\n", start) >= 0 or text.find("\r", start) >= 0:
             return -1
@@ -294,7 +294,7 @@ class Openers:
         if pattern is None:
             return end
         begin = max(start, end - self._places.stray_reach)
-        # What stands before `begin` decides whether its first line begins there.
+        # What comes before `begin` decides whether its first line begins there.
         at_line_start = line_start and begin == start
         tail = text[begin:end] if at_line_start else "x" + text[begin:end]
         found = pattern.search(tail)
@@ -302,7 +302,7 @@ class Openers:
 
 
 def _longest(standing: list[dict[str, Owners]]) -> tuple[str, Dialects]:
-    """The longest opener of those that stand at a place, of each kind, and the dialects that may begin with it.
+    """The longest opener of those that are at a place, of each kind, and the dialects that may begin with it.
 
     They may also begin with what it begins with: those of a longer one are asked first, then those of its own kind.
     """
@@ -325,7 +325,7 @@ def _but_for_module(characters: str) -> str:
 def _looked_for(place: OpenerPlace, literal: str, *, anywhere: bool) -> str:
     """The kind of place at which an opener is looked for.
 
-    A token that has lost its beginning begins with a word, maybe a tool's name. Words stand everywhere, so it is only
+    A token that has lost its beginning begins with a word, maybe a tool's name. Words are everywhere, so it is only
     looked for where it would begin a line, but where it is `MODULE` with such a name. So are JSON and code in the open,
     but where a declared tool's name follows.
     """
@@ -344,7 +344,7 @@ def _past_space(text: str, at: int) -> int:
 
 
 def _begins_line(text: str, start: int, at: int, *, line_start: bool) -> bool:
-    """Whether only blanks stand before `at` on its line."""
+    """Whether only blanks come before `at` on its line."""
     while at > start and text[at - 1] in " \t":
         at -= 1
     return text[at - 1] in "\r\n" if at > start else line_start

@@ -1,7 +1,7 @@
 """When text is a call: the seven conditions, in order, and the reason that the one gives which failed first.
 
 All must hold, else the text passes unchanged. 1 the route lifts; 2 the name is declared and allowed; 3 the opener
-stands where its dialect allows it; 4 it is not quoted (code, block quote, comment, reasoning); 5 it is not an echo of
+is where its dialect allows it; 4 it is not quoted (code, block quote, comment, reasoning); 5 it is not an echo of
 the request; 6 the reply does not carry the same native call; 7 it is complete.
 
 This module decides 1 to 4 at the commit point, from what is known there. 5 and 6 need the candidate's whole text and
@@ -39,7 +39,7 @@ class CallPolicy:
     allow_undeclared  undeclared names pass: a text client's tools are not known
     remove_frames     the frames of a dialect's messages (channels) may be removed
     emit_incomplete   a call that was held and turns out incomplete is emitted as an open one, as some clients run it
-    open_calls        calls in JSON or Python that stand where nobody reads them have verdicts, too
+    open_calls        calls in JSON or Python that are where nobody reads them have verdicts, too
     may_start_in_reasoning   the text may begin inside reasoning that the chat template has opened
     wrappers          elements that the request's prompt shows around calls, by name
     first             the dialects that are asked before all others that share an opener: those of a text client
@@ -73,7 +73,7 @@ class CallPolicy:
         return EchoIndex(() if self.takes("echo") else self.request.quotable)
 
     def add_quotable(self, text: str) -> None:
-        """The reply goes on behind a text that it may repeat as well."""
+        """The reply goes on after a text that it may repeat as well."""
         if not self.takes("echo"):
             self.echo_index.add(text)
 

@@ -6,7 +6,7 @@ shown: the outermost call owns its payload, which is never searched for calls. O
 quote, a comment, reasoning) does the Markdown say where the quotation ends, so there a grammar reads no further than
 the name.
 
-Past 300 lines: text, openers, what stands between them and the limits are one loop.
+Past 300 lines: text, openers, what is between them and the limits are one loop.
 """
 
 import re
@@ -38,10 +38,10 @@ from toolcalls.values.toolbox import Toolbox
 # beginnings would be read once for each of them. Past this, and a few times the text, it is read for others only.
 _MAX_WASTE = 65536
 _MESSAGE_END = "<|end|>"  # an opener that begins with it follows a message (`harmony`)
-# What stands before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
+# What comes before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
 _LETTER = re.compile(r"[A-Za-z]\Z")
 _INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
-# What stands before a string or a comment of some program, where a call inside a line would else be taken.
+# What comes before a string or a comment of some program, where a call inside a line would else be taken.
 _IN_STRING = re.compile(r"""["']\Z|^\s*(?://+|#|--)\s*\Z""")
 
 
@@ -93,13 +93,13 @@ class Reader:
         place: Position | None = None,
         message_start: bool = True,
     ) -> None:
-        """`place`: where the text stands in its message, the reader's own from here on; None for the beginning.
+        """`place`: where the text is in its message, the reader's own from here on; None for the beginning.
 
         starts_in_reasoning       the text starts inside reasoning, up to any closer
-        may_start_in_reasoning    it may: what would be a call waits for a closer behind it
+        may_start_in_reasoning    it may: what would be a call waits for a closer after it
                                   (None: as the route and the request say of a reply, where this is its beginning)
         reasoning_end             a call that begins in front of this place of the text is reasoning
-        message_start             only white space stands before the text in its block of the message
+        message_start             only white space comes before the text in its block of the message
         """
         route = call_policy.route
         if starts_in_reasoning is None:
@@ -135,14 +135,14 @@ class Reader:
         ledger.shown.look_for_calls(open_text)
         self._limits = ledger.limits
         self._gave_up = self.inside = False  # inside: a candidate is being read
-        self._looked_alike = False  # a tag that is none stood in the text: what it holds lacks no opener
+        self._looked_alike = False  # a tag that is none was in the text: what it holds lacks no opener
         self._own_line = call_policy.requires("line_start")  # of special tokens, too
-        self._frame_end = -1  # behind the latest frame of a dialect's messages: there another one begins
+        self._frame_end = -1  # after the latest frame of a dialect's messages: there another one begins
         self._beside_native = False  # the reply has native calls
         self._wrappers = Wrappers(call_policy.wrappers, remove=call_policy.lift and call_policy.remove_frames)
         self._wasted = 0  # characters that were read in vain for dialects that are a whole message
         self._settles_at = MOST_UNREAD  # characters of the text, at which what was kept of it is read
-        self._message_start = message_start  # only white space stands before this place in its message
+        self._message_start = message_start  # only white space comes before this place in its message
         self._special: Search | None = None
         self._in_line: Search | None = None  # `_special`, also where a line goes on of which the end is held
         self._refused: str | None = None  # the latest piece whose end is held, from there on, though a line goes on
@@ -171,7 +171,7 @@ class Reader:
 
     @property
     def inside_call(self) -> bool:
-        """Whether the text so far ends inside a block of calls, and not behind a whole call of it."""
+        """Whether the text so far ends inside a block of calls, and not after a whole call of it."""
         return self.inside and (self._ledger.current is None or not self._ledger.current.complete)
 
     @property
@@ -270,7 +270,7 @@ class Reader:
         special = position.special if (idle or in_line) and not self._message_start else None
         search = self._openers.special(special) if special is not None else None
         self._special = search if idle else None
-        # Behind a frame another one may begin: there blanks matter.
+        # After a frame another one may begin: there blanks matter.
         inside = special is not None and self._ledger.at != self._frame_end and not position.in_prompts_reasoning
         self._in_line = search if inside else None
 
@@ -339,7 +339,7 @@ class Reader:
         return self._ledger.waiting > 0
 
     def decline_waiting(self, reason: Reason) -> list[Event]:
-        """Something follows in the message behind the calls that wait for its end."""
+        """Something follows in the message after the calls that wait for its end."""
         self._ledger.decline_waiting(reason)
         return self._events()
 
@@ -366,12 +366,12 @@ class Reader:
         self._set_idle(idle=self._idle)
 
     def end_paragraph(self) -> None:
-        """A native call stands behind the text so far, all of which is decided."""
+        """A native call comes after the text so far, all of which is decided."""
         self._position.end_paragraph()
         self._set_idle(idle=self._idle)
 
     def next_block(self) -> Position:
-        """Where another text block of the same message would begin, behind the text so far."""
+        """Where another text block of the same message would begin, after the text so far."""
         undecided = self._only_call.before_end if self._only_call is not None and self.waits_for_message else None
         place = (undecided or self._position).copy()
         place.next_block()
@@ -466,7 +466,7 @@ class Reader:
                 scan.text, scan.pos, line_start=line_start, message_start=message_start, ended=scan.ended
             )
             if ends >= 0 and (opener is None or ends <= opener.start - opener.stray):
-                self._show(ends)  # behind it a message begins, as at the start of a line
+                self._show(ends)  # after it a message begins, as at the start of a line
                 self.unopened.closes_nothing()
                 self.unopened.is_over()
                 continue
@@ -531,10 +531,10 @@ class Reader:
             yield
 
     def _reasoning_closer(self, opener: Opener) -> bool:
-        """A closer of reasoning: a message begins behind it.
+        """A closer of reasoning: a message begins after it.
 
         Returns whether it closes nothing here, since the reply began inside reasoning: directly before a call it is
-        held, like white space behind one, and goes with the call.
+        held, like white space after one, and goes with the call.
         """
         reason = self._position.reason()
         orphan = reason is None or self._position.in_prompts_reasoning
@@ -551,7 +551,7 @@ class Reader:
         return orphan
 
     def _result(self, opener: Opener) -> Generator[None]:
-        """A tool result that the model invented behind its call: shown, or dropped when the route says so."""
+        """A tool result that the model invented after its call: shown, or dropped when the route says so."""
         if self._position.reason() is not None:
             self._scan.take(len(opener.literal))
             self._ledger.show()
@@ -560,9 +560,9 @@ class Reader:
         yield from read_invented_result(self._scan, self._ledger, opener.literal, drop=drop)
 
     def _separator(self, *, orphan: bool) -> Generator[None]:
-        """White space behind a call goes when a call or the end follows, so it is consumed here and held.
+        """White space after a call goes when a call or the end follows, so it is consumed here and held.
 
-        orphan   it stands behind a closer of reasoning instead, which goes with it when a call follows, and only then
+        orphan   it comes after a closer of reasoning instead, which goes with it when a call follows, and only then
         """
         scan = self._scan
         while True:
@@ -593,7 +593,7 @@ class Reader:
     def _block(self, opener: Opener) -> Generator[None, None, bool]:
         """Let the dialects that share this opener read from here, the first that finds a call.
 
-        Returns whether white space that follows stands behind a call.
+        Returns whether white space that follows comes after a call.
         """
         scan, ledger = self._scan, self._ledger
         start, ended = ledger.at, scan.ended
@@ -656,7 +656,7 @@ class Reader:
         return False
 
     def _may_stand_in_line(self, dialect: Dialect, opener: Opener, start: int) -> bool:
-        """Whether a dialect's call may begin inside a line: one in special tokens. Behind a message another begins."""
+        """Whether a dialect's call may begin inside a line: one in special tokens. After a message another begins."""
         if dialect.place != "anywhere":
             return False
         return not self._own_line or start == self._frame_end or opener.literal.startswith(_MESSAGE_END)
@@ -688,7 +688,7 @@ class Reader:
 
 
 def _may_close(text: str) -> bool:
-    """Whether a closer of reasoning may stand at the end of a text, but for blanks."""
+    """Whether a closer of reasoning may be at the end of a text, but for blanks."""
     return text.rstrip(" \t").endswith(CLOSERS_LAST)
 
 

@@ -1,6 +1,6 @@
 """Reasoning tags outrank tools of the same name: whether `<think>` opens reasoning or calls a tool `think`.
 
-It is a call only where nothing but the tool's declared parameters stands inside, each as a whole element, and at least
+It is a call only where nothing but the tool's declared parameters is inside, each as a whole element, and at least
 one: models write `<think></think>` when they do not think.
 """
 
@@ -38,7 +38,7 @@ def is_reasoning(scan: Scanner, literal: str, ahead: int, tools: Toolbox) -> Ste
 
 
 def _end_of(scan: Scanner, end: str, closer: str, ahead: int) -> Step[int | None]:
-    """The offset behind the first `end` from `ahead` on; None where `closer` stands before it, or none comes."""
+    """The offset after the first `end` from `ahead` on; None where `closer` comes before it, or none comes."""
     since, overlap = ahead, max(len(end), len(closer)) - 1
     while True:
         text, start = scan.text, scan.pos + since

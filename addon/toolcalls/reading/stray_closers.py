@@ -1,8 +1,8 @@
-"""Closing tags of wrappers whose opening tag the model left out: behind a call they are markup, and go with it.
+"""Closing tags of wrappers whose opening tag the model left out: after a call they are markup, and go with it.
 
 Half of a wrapper is what models forget first, and what servers strip: `<invoke name="N">…</invoke>` and then
 `</minimax:tool_call>`, a JSON object and then `</tool_call>`. No grammar began with them, so none takes them. They are
-looked for directly behind a call only, with nothing but white space between; anywhere else they are text. The tokens
+looked for directly after a call only, with nothing but white space between; anywhere else they are text. The tokens
 that end a model's turn go the same way, which some servers leave in the text.
 """
 
@@ -51,10 +51,10 @@ STRAY_CLOSERS = (
 
 
 def take_stray_closers(scan: Scanner, block: Block, more: tuple[str, ...], own: tuple[str, ...]) -> Step[bool]:
-    """Take all that stand here, behind a block's complete call, as the repair `stray_closer`. Returns whether.
+    """Take all that are here, after a block's complete call, as the repair `stray_closer`. Returns whether.
 
     more   other closers that count
-    own    those of the wrapper that the block stands in, which need no repair
+    own    those of the wrapper that the block is in, which need no repair
     """
     found = False
     while True:

@@ -27,7 +27,7 @@ _OVERLAP = max(map(len, REASONING_CLOSERS)) + 16
 
 
 def holds_closer(text: str) -> bool:
-    """Whether a closer of reasoning stands anywhere in a text."""
+    """Whether a closer of reasoning is anywhere in a text."""
     return _CLOSER.search(text) is not None
 
 
@@ -117,7 +117,7 @@ class UnopenedReasoning:
                 self.is_over()
 
     def _closes_channel(self, ahead: int) -> Step[bool | None]:
-        """Whether the closing mark that stands here names the channel of thoughts; None for another one."""
+        """Whether the closing mark that is here names the channel of thoughts; None for another one."""
         scan = self._scan
         while True:
             text, at = scan.text, scan.pos + ahead
@@ -129,7 +129,7 @@ class UnopenedReasoning:
             yield
 
     def closes_nothing(self) -> None:
-        """Nothing opened the closer of reasoning that stands here: the text so far was reasoning, calls in it, too."""
+        """Nothing opened the closer of reasoning that is here: the text so far was reasoning, calls in it, too."""
         ledger = self._ledger
         self.closed_nothing = True
         self.closed_first = self.closed_first or ledger.blank
@@ -140,7 +140,7 @@ class UnopenedReasoning:
         self._position.restart()
 
     def wait(self, opener: Opener, *, anywhere: bool) -> Step[None]:
-        """What stands here would be a call: wait until it is known whether that is part of reasoning.
+        """What is here would be a call: wait until it is known whether that is part of reasoning.
 
         anywhere   calls count inside a line, too
         """
@@ -166,7 +166,7 @@ class UnopenedReasoning:
 def _what_follows(scan: Scanner, limit: int) -> Step[Reason | None]:
     """What the text from here on says, of which at most `limit` bytes of UTF-8 are looked at.
 
-    "reasoning" where a closer stands in it, None where it ends without one; "overflow" where so much of it does not
+    "reasoning" where a closer is in it, None where it ends without one; "overflow" where so much of it does not
     tell, and "cut_off" where it broke off before.
     """
     searched = weighed = weight = 0

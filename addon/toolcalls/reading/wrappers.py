@@ -1,7 +1,7 @@
-"""Elements around calls that no grammar takes: those of agents' own prompts, and closers that words stand before.
+"""Elements around calls that no grammar takes: those of agents' own prompts, and closers that words come before.
 
 A prompt may show its calls in an element of its own (`<toolbridge_calls>`). Right in front of a call, at the start of a
-line, its tag goes with the call, and so does its closer behind it. A grammar that knows its wrapper stops at text or at
+line, its tag goes with the call, and so does its closer after it. A grammar that knows its wrapper stops at text or at
 a call that is none; the closer of the wrapper, of which the opener is gone, goes then as well (law 8), once.
 """
 
@@ -29,11 +29,11 @@ class Wrappers:
         self.tags = tuple(self._closer_of)
         self.closers: tuple[str, ...] = ()
         self._call: Candidate | None = None
-        self._held = ""  # a tag that goes with the call behind it, if one follows
+        self._held = ""  # a tag that goes with the call after it, if one follows
 
     @property
     def stray(self) -> tuple[str, ...]:
-        """The closing tags, which go with a call that stands right before one."""
+        """The closing tags, which go with a call that is right before one."""
         return tuple(self._closer_of.values())
 
     def hold(self, scan: Scanner, ledger: Ledger, tag: str) -> None:
@@ -52,7 +52,7 @@ class Wrappers:
         self.closers, self._call = closers if self._remove else (), call
 
     def end_block(self, held: str, call: Candidate | None) -> None:
-        """A block has ended that `held` stood before."""
+        """A block has ended that `held` was before."""
         if held:
             self.leave_open((self._closer_of[held],), call)
 

@@ -1,7 +1,7 @@
 """Errors that quote the call which their model made, as the reply that it was meant to be (`mend: [errors]`).
 
 An error is a payload of a stream, the body of a reply, or all that came with the status of an error. What is made of it
-stands in its place, as if the upstream had sent it, so everything else reads it like any reply: rules, the loop guard,
+is in its place, as if the upstream had sent it, so everything else reads it like any reply: rules, the loop guard,
 reactors, a text client's writer. Only one error of a reply is answered, and only where the reply has no call yet.
 """
 
@@ -114,7 +114,7 @@ class AnsweredErrors:
         answer = Answer(calls, digest, model=self._model, tokens=tokens_of([error]))
         if self._moment is not None:
             answer = replace(answer, created=self._moment[0], created_at=self._moment[1])
-        if self._begun:  # what stood before the call has been sent
+        if self._begun:  # what was before the call has been sent
             return answer
         return replace(answer, text=quoted.text, reasoning=quoted.reasoning)
 

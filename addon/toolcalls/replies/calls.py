@@ -38,7 +38,7 @@ class ClientCall:
     room: int | None = field(default=None, init=False)
     pieces: list[str] = field(default_factory=list, init=False)
     _begun: bool = field(default=False, init=False)  # some of its arguments came
-    # Of the pieces so far; None behind the first whole value.
+    # Of the pieces so far; None after the first whole value.
     _nesting: Nesting | None = field(default_factory=Nesting, init=False)
     _examined: int = field(default=0, init=False)  # how many pieces that are
 
@@ -108,7 +108,7 @@ class Calls:
     begun          native ones that have begun, also those that processors withhold, by the index that they came with
     damages        what the wire noticed of native calls, by the index that they came with
     grown          native ones of which more came since the latest text, by the index that they came with
-    renumbers      a native call did not leave, so those behind it get new indices
+    renumbers      a native call did not leave, so those after it get new indices
     had_native     a native call began, whatever became of it
     broken_off     what the client was given lacks its end: the reply cannot end as a whole one
     all_lowered    there were native calls, and every one became text or was withheld

@@ -2,7 +2,7 @@
 
 A reply is a row of frames. Each frame is decoded to events, its text and its calls go through a lane, and the frame
 then leaves as it came, the same bytes, or is encoded anew if something of it changed. Frames with anything undecided
-wait, and everything behind them (`waiting.py` has the states of a frame). A reply that comes whole is one frame.
+wait, and everything after them (`waiting.py` has the states of a frame). A reply that comes whole is one frame.
 
 A stream's finish reason ends a reply only where nothing follows: some servers send one in every frame. Its frame leaves
 at once all the same, except inside a call (`LaneFrames`); if more text follows, the reply goes on.
@@ -72,7 +72,7 @@ _decode_named = msgspec.json.Decoder(_Named).decode
 def _name_of(payload: bytes, member: str) -> str | None:
     """The name of an event, which a member of its payload says, one of `_Named`.
 
-    Lone surrogates, which msgspec refuses, may stand in what a model wrote.
+    Lone surrogates, which msgspec refuses, may be in what a model wrote.
     """
     try:
         named = _decode_named(payload)
@@ -142,7 +142,7 @@ class Exchange:
             streamed=self._streamed,
             mending=mending,
         )
-        self.guarded = self._plan.guarded  # where a rule may block, nothing passes behind a fault
+        self.guarded = self._plan.guarded  # where a rule may block, nothing passes after a fault
         self._keeps_markup = self._plan.whole_calls
         self._codec = wire.codec(streamed=self._streamed)
         self._frames = FRAMES.get(form, SSE)(call_policy.route.max_frame_bytes)
@@ -221,7 +221,7 @@ class Exchange:
         if self._closed or self.failure is not None:
             return b""
         self._closed = True
-        body = self._due = bytes(self._body)  # b"" for a stream: all that came stands in frames
+        body = self._due = bytes(self._body)  # b"" for a stream: all that came is in frames
         try:
             frames = self._frames.flush() if self._streamed else self._whole(body)
             self._due = b"".join([frame.raw for frame in frames])
@@ -253,7 +253,7 @@ class Exchange:
         if self.guarded:
             out, self._out = b"".join(self._out), []
             return out
-        held = self._frames.held  # it came before a piece that is not cut into frames yet, else behind its frames
+        held = self._frames.held  # it came before a piece that is not cut into frames yet, else after its frames
         mended = b"" if self._mended is None else self._mended.held
         owed = [
             *self._out,
@@ -314,7 +314,7 @@ class Exchange:
         if not mended.may_hold:
             return mended.all_of(frames)
         mended.take(frames)
-        self._due = b""  # they stand in `mended`
+        self._due = b""  # they are in `mended`
         ready, self._due = mended.ready()
         if mended.holds:
             self._envelope = Envelope(self._probe)  # the next frame may not leave before those that wait

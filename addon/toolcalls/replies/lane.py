@@ -73,7 +73,7 @@ class Lane:
     """The state of one lane.
 
     passes    whether a piece is text that nothing can happen to. If so, it has been read; if not, `text` takes it
-    finished  the lane has ended, and nothing came behind that
+    finished  the lane has ended, and nothing came after that
     """
 
     def __init__(self, row: Row, calls: Calls) -> None:
@@ -200,7 +200,7 @@ class Lane:
             self._row.thoughts.elsewhere = True
 
     def end_paragraph(self) -> None:
-        """A native call stands between what came before this lane and its text."""
+        """A native call is between what came before this lane and its text."""
         self._row.read.end_paragraph()
         if self._row.reread is not None:
             self._row.reread.end_paragraph()
@@ -223,7 +223,7 @@ class Lane:
 
     def text(self, piece: str) -> Sequence[Item]:
         """The next piece of text, where it does not just pass."""
-        self.finished = False  # some servers go on behind the end
+        self.finished = False  # some servers go on after the end
         events = self._text(piece)
         if len(events) == 2:
             markup, made = events
@@ -290,7 +290,7 @@ class Lane:
 
 
 def _then(items: Iterable[Item], more: Callable[[], Iterable[Item]]) -> Iterator[Item]:
-    """The items, and behind them what is there by then."""
+    """The items, and after them what is there by then."""
     yield from items
     yield from more()
 

@@ -160,7 +160,7 @@ class MendedFrames:
 
 
 def uncut(built: bytes, came: bytes) -> bytes:
-    """A frame for one that came so. Where a CRLF was cut, its LF stands behind the frame, and leaves behind it."""
+    """A frame for one that came so. Where a CRLF was cut, its LF comes after the frame, and leaves behind it."""
     if came.endswith(b"\r") and built.endswith(b"\r\n"):
         return built[:-1]
     return built + b"\n" if came.endswith(b"\r\n") and built.endswith(b"\r") else built

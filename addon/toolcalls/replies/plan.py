@@ -241,7 +241,7 @@ class Plan:
         self._reasons_elsewhere.add(self.reply_of(number))
 
     def _begins(self, number: int, *, filtered: bool) -> MessagePlace:
-        """Where the next lane's text begins: behind the lane before it, or behind what the request has of its message.
+        """Where the next lane's text begins: after the lane before it, or after what the request has of its message.
 
         Blocks of one message are read as if joined: what is quoted in one goes on in the next.
         """
@@ -259,7 +259,7 @@ class Plan:
 
     @cached_property
     def _prefilled(self) -> Position:
-        """The place behind the text with which the request begins the reply."""
+        """The place after the text with which the request begins the reply."""
         return Position.behind(self._call_policy.request.prefill)
 
     def notes(self, client_calls: Iterable[tuple[int, ClientCall]]) -> Iterator[tuple[int, Note]]:

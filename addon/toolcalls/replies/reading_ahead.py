@@ -1,7 +1,7 @@
 """What a reply that is all here says about its own beginning: whether its text began inside reasoning, and up to where.
 
-Its text is read once more, ahead of everything else, and only where a closer of reasoning stands in it. A stream cannot
-be: there, what stands in front of such a closer has left.
+Its text is read once more, ahead of everything else, and only where a closer of reasoning is in it. A stream cannot
+be: there, what is in front of such a closer has left.
 """
 
 from collections.abc import Callable, Iterable

@@ -47,7 +47,7 @@ class ReplyMending:
     def mark(self, message: int, judged: Callable[[int, Verdict], Verdict] | None) -> Callable[[int, Verdict], Verdict]:
         """What adds to the verdict of a native call, by its index in the message, what was mended of it.
 
-        `judged` adds what was done to it behind that, None where nothing was.
+        `judged` adds what was done to it after that, None where nothing was.
         """
 
         def marked(index: int, verdict: Verdict) -> Verdict:

@@ -1,6 +1,6 @@
 """Calls that a client may read where this addon does not, so that no rule has seen them.
 
-They stand in frames that the wire has not read, and in bodies of another form than was expected: JSON where a stream
+They are in frames that the wire has not read, and in bodies of another form than was expected: JSON where a stream
 was, which google-genai and ollama parse all the same, and a stream where JSON was, which SDKs parse that asked for one.
 """
 

@@ -3,17 +3,17 @@
 A frame is in one of four states:
 
 passing   nothing in it can change or be undecided. No book is kept: its bytes leave as they came.
-waiting   it stands in the `FrameQueue`. Some of its text or of its native events is undecided, it stands behind such a
+waiting   it is in the `FrameQueue`. Some of its text or of its native events is undecided, it comes after such a
           frame, or it only opens a place for text.
 applied   all of its events have become what the client is given, which is `WaitingFrame.parts`. It leaves as soon as no
           frame before it waits.
 left      its bytes are out: as they came where nothing changed, else encoded anew.
 
 `LaneFrames` knows in which frames the undecided characters and events of one lane stand, and puts what the lane decides
-into them: text where it came from, everything else behind what was decided before it. Frames leave in their order, and
+into them: text where it came from, everything else after what was decided before it. Frames leave in their order, and
 a frame waits as a whole, so text that turns out to be no call leaves byte for byte as it came.
 
-A frame that only opens a place for text (an empty `Text`) leaves with the first frame behind it that does more, so that
+A frame that only opens a place for text (an empty `Text`) leaves with the first frame after it that does more, so that
 a wire need not show a message whose whole text turns out to be calls.
 
 Past 300 lines: what a frame waits for and where its text goes are two sides of the same few queues.
@@ -91,7 +91,7 @@ class FrameQueue:
     def applied(self, frame: WaitingFrame) -> None:
         """All events of a frame went through their lanes. One that only opens something waits for one that does more.
 
-        A frame without data behind such a one tells nothing, and waits with it.
+        A frame without data after such a one tells nothing, and waits with it.
         """
         if frame.opens is not None or (frame.frame.data is None and self._openers):
             self._openers.append(frame)
@@ -135,7 +135,7 @@ def _shows(items: Iterable[Item]) -> bool:
 class LaneFrames:
     """One lane and the frames in which its undecided text and events stand.
 
-    Some servers give a finish reason in every frame, some another one behind their last text. So a reason ends a lane
+    Some servers give a finish reason in every frame, some another one after their last text. So a reason ends a lane
     only when nothing follows, but its frame leaves at once where it can: with the reason that holds for all that came
     so far. Text that is held is decided by a reason, unless every frame of the lane has had one. The frame waits where
     a call is open, since what the client is to be given then depends on what follows.
@@ -144,7 +144,7 @@ class LaneFrames:
     keeps_markup     whether the codec is given the markup of calls, too
     broken_is_text   a call that broke off is text to the client
     watch            looks at the beginning of the message's text; None once it has seen enough
-    endings          the latest finish reasons, behind which nothing has come
+    endings          the latest finish reasons, after which nothing has come
     reasonless       a frame of the lane had text or a call, and no finish reason
     """
 
@@ -288,13 +288,13 @@ class LaneFrames:
         return _shows(items)
 
     def decline(self, frame: WaitingFrame, reason: Reason) -> None:
-        """Something follows in the message behind calls that wait for its end: they are none, and their part ends."""
+        """Something follows in the message after calls that wait for its end: they are none, and their part ends."""
         self._cursor = None
         self.apply(frame, self.lane.decline_waiting(reason))
         self.finish(frame)
 
     def goes_on(self) -> None:
-        """The lane goes on behind a finish reason: it was none. A frame that waits and is encoded anew loses it."""
+        """The lane goes on after a finish reason: it was none. A frame that waits and is encoded anew loses it."""
         for ending in self.endings:
             ending.frame.undecided -= ending.waits
         self.endings.clear()
@@ -349,7 +349,7 @@ class LaneFrames:
         return True
 
     def _is_end(self, finish: Finish) -> bool:
-        """Whether this reason ends the lane, which may go on behind it all the same."""
+        """Whether this reason ends the lane, which may go on after it all the same."""
         lane = self.lane
         if not lane.decides_at_end and not self.is_open:
             return True
@@ -359,7 +359,7 @@ class LaneFrames:
             return True
         if lane.native_call_open or self._holds_part_of_call:
             return False
-        # What is held inside a call is mostly its last closer, behind which others are missing.
+        # What is held inside a call is mostly its last closer, after which others are missing.
         return bool(self._text) or not lane.text_argument_open
 
     @property
@@ -437,7 +437,7 @@ class LaneFrames:
             frame.parts.append((self.number, Text(part) if isinstance(part, str) else part))
 
     def _place(self, frame: WaitingFrame, event: Event, *, changed: bool) -> None:
-        """Put an event behind the text that was decided last, or in front of what is undecided."""
+        """Put an event after the text that was decided last, or in front of what is undecided."""
         target = self._cursor or (self._text[0][0] if self._text else frame)
         latest = target.parts[-1] if target.parts else None
         if isinstance(event, CallPiece) and latest is not None and latest[0] == self.number:

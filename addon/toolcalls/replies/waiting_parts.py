@@ -2,7 +2,7 @@
 
 A call that must be the last of its message (`strict`, a fenced call of `lenient`) is decided by the message's end. On
 some wires (Messages blocks, Responses items) that comes parts after its own, and until then the lanes of those parts
-stand here. Their verdicts are put where they would stand without the wait, so that their order does not depend on the
+are here. Their verdicts are put where they would stand without the wait, so that their order does not depend on the
 pieces in which the reply came.
 """
 

@@ -7,18 +7,18 @@ A client of such a conversation sends only what is new: the result of a call, an
 its model said, and a lifted call was text there, so it refuses a result of a call that it does not know ("No tool call
 found for function call output"). Codex does so over WebSocket, where every turn names the one before it.
 
-So calls are remembered when they are lifted. Where the route rewrites requests, the call stands in front of its result
+So calls are remembered when they are lifted. Where the route rewrites requests, the call is in front of its result
 again: in the Responses API an item without an `id` of its own is new, whatever the server keeps
 (https://developers.openai.com/api/docs/guides/function-calling). What the other two take in front of a result is not
 documented, so there, as where requests are not rewritten, a note says what the server will miss.
 
 Over WebSocket there is a way without either: where the server has refused such a request, its error leaves as the one
-behind which clients send the whole conversation ("previous_response_not_found",
+after which clients send the whole conversation ("previous_response_not_found",
 https://developers.openai.com/api/docs/guides/websocket-mode), and the calls with it.
 
 A request that brings its calls itself is left alone, as is a result of a call that nobody here has lifted.
 
-Tools, too, may stand in the conversation itself, once (`additional_tools`, which Codex sends for newer models), so that
+Tools, too, may be in the conversation itself, once (`additional_tools`, which Codex sends for newer models), so that
 later requests declare none: they are remembered by the id of the reply.
 """
 
@@ -261,7 +261,7 @@ def missing_call_notes(wire: str, body: bytes, calls: CallMemory | None, *, rewr
 
 
 def sent_again(error: bytes) -> bytes:
-    """An error event over WebSocket that answers a request with such results, as the one behind which the client sends
+    """An error event over WebSocket that answers a request with such results, as the one after which the client sends
     the whole conversation; itself where it tells of something else.
     """
     fields = rawjson.fields(error)

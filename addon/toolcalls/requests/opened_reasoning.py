@@ -49,7 +49,7 @@ _SEPARATORS = re.compile(r"[:_\s]")
 
 
 def may_start_in_reasoning(route: Route, request: Request) -> bool:
-    """Whether the reply to this request may start inside reasoning. Behind a prefill no template opens any."""
+    """Whether the reply to this request may start inside reasoning. After a prefill no template opens any."""
     if request.prefill:
         return False
     if route.dialects is not None and OPENING_DIALECTS.issuperset(route.dialects):

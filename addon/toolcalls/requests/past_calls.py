@@ -1,6 +1,6 @@
 """The calls of a request's history and their results, where each API has them, handed over to be changed.
 
-Nothing is read but what stands around a call or a result. Where none of them changes, nothing is written: what leaves
+Nothing is read but what is around a call or a result. Where none of them changes, nothing is written: what leaves
 is what came. A changed body holds everything else as it was written.
 """
 
@@ -17,7 +17,7 @@ class CallForm:
     """Where a call has its parts.
 
     id         the member with its id
-    inside     the member that holds name and arguments; "" where they stand beside the id
+    inside     the member that holds name and arguments; "" where they are beside the id
     arguments  the member with the arguments; "" where they are no function's and stay
     as_text    they are JSON in a string, else the object itself
     asks_id    each call needs an id; else only one that has the member

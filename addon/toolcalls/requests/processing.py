@@ -60,7 +60,7 @@ def _may_repeat(body: bytes, loops: Loops, names: frozenset[str]) -> bool:
 
 
 def _recent_turns(wire: str, body: bytes, decision: Decision) -> Sequence[Turn]:
-    """The turns since the user's latest own words; () for a request that cannot be read, whose reply then stands alone.
+    """The turns since the user's latest own words; () for a request that cannot be read, whose reply then is alone.
 
     Of a long conversation only the end is read.
     """
@@ -78,7 +78,7 @@ def _recent_turns(wire: str, body: bytes, decision: Decision) -> Sequence[Turn]:
 
 
 def _since_user(conversation: Conversation, decision: Decision) -> list[Turn]:
-    """The turns behind the user's latest own words; calls that stand as text are calls.
+    """The turns after the user's latest own words; calls that stand as text are calls.
 
     A user's turn that follows calls which nothing answers is their result, whatever it looks like, and no new
     beginning.
@@ -102,7 +102,7 @@ def _since_user(conversation: Conversation, decision: Decision) -> list[Turn]:
 def _calls(turns: Sequence[Turn]) -> tuple[EarlierCall, ...]:
     """The calls of some turns, oldest first, with their results where those are there.
 
-    What a text client's tools answered may stand in the user's next turn in a form of its own: then that is the result.
+    What a text client's tools answered may be in the user's next turn in a form of its own: then that is the result.
     """
     results = {block.id: block.text for turn in turns for block in turn.blocks if isinstance(block, Result)}
     return tuple(
@@ -175,7 +175,7 @@ def with_steering_texts(conversation: Conversation, route: Route) -> Rewritten:
 
 
 def _texts_after(turn: Turn, texts: Mapping[str, str], notes: list[str]) -> Iterator[str]:
-    """What is to be said behind a reply, each text once."""
+    """What is to be said after a reply, each text once."""
     said: set[str] = set()
     for block in turn.blocks:
         for rule in rules_in_notices(block.text) if isinstance(block, Text) else ():
@@ -186,9 +186,9 @@ def _texts_after(turn: Turn, texts: Mapping[str, str], notes: list[str]) -> Iter
 
 
 def _before(turn: Turn, texts: list[str]) -> Turn:
-    """A user's turn with texts in front of what the user says, unless they stand there already.
+    """A user's turn with texts in front of what the user says, unless they are there already.
 
-    What tools answered stands before all else, since APIs want it directly behind the calls.
+    What tools answered comes before all else, since APIs want it directly after the calls.
     """
     said = [block.text for block in turn.blocks if isinstance(block, Text)]
     new = "\n\n".join(text for text in texts if not any(text in one for one in said))

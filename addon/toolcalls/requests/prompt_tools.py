@@ -86,7 +86,7 @@ def _functions(prompt: str) -> Iterator[Tool]:
 
 
 def _function(name: str, section: str) -> Tool:
-    """A tool, of what stands between the lines around it. Its description may say "Parameters:", too."""
+    """A tool, of what is between the lines around it. Its description may say "Parameters:", too."""
     listed = f"\n{section}".rfind("\nParameters:\n  (1) ")
     found = list(_counted(section, listed + len("Parameters:\n"))) if listed >= 0 else []
     about = section[: found[0].start() if found else len(section)].strip()
@@ -103,7 +103,7 @@ def _function(name: str, section: str) -> Tool:
 
 
 def _counted(section: str, start: int) -> Iterator[re.Match[str]]:
-    """The heads of parameters, numbered from 1. What else looks like one stands in a description."""
+    """The heads of parameters, numbered from 1. What else looks like one is in a description."""
     number = 1
     for head in _NUMBERED.finditer(section, start):
         if int(head[1][:9]) == number:

@@ -9,7 +9,7 @@ type Place = tuple[str, ...]  # the keys that lead to a member of a body
 
 
 def stops_in(fields: Fields, *places: Place) -> tuple[str, ...]:
-    """The texts at which generation stops, which stand in one of these places: a list of them, or one alone."""
+    """The texts at which generation stops, which are in one of these places: a list of them, or one alone."""
     return tuple(text for place in places for text in _stops(fields, place))
 
 

@@ -1,6 +1,6 @@
 """Elements that a system prompt shows around its calls: `<toolbridge_calls>` with an `<invoke>` in it.
 
-What stands between an element's tags must begin as a whole call of some dialect. Elements that dialects or quotations
+What is between an element's tags must begin as a whole call of some dialect. Elements that dialects or quotations
 have for themselves are none.
 """
 
@@ -52,5 +52,5 @@ def _wrappers_in(prompt: str, tools: tuple[tuple[str, tuple[str, ...]], ...]) ->
 
 @cache
 def _is_other(name: str) -> bool:
-    """Whether a dialect begins with such an element, or it quotes what stands in it."""
+    """Whether a dialect begins with such an element, or it quotes what is in it."""
     return name.lower() in _QUOTING or any(f"<{name}>" in one.openers(()) for one in all_dialects().values())

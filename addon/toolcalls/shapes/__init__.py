@@ -9,7 +9,7 @@ What names the call tells the shapes apart:
 
     tags            `attributed` (in an attribute), `tokentag` (the same in special tokens), `tagnamed` (elements named
                     after tools), `functiontag` (`<function=N>`), `keyvalue` (a name, then pairs of key and value)
-    JSON            `jsontags` (an object between tags), `jsonlist` (an array or objects behind a mark), `openjson` (in
+    JSON            `jsontags` (an object between tags), `jsonlist` (an array or objects after a mark), `openjson` (in
                     the open), `actions` (Cohere's arrays, beside channels)
     words           `header` (a header, then raw JSON), `jsonelement` (an element that carries the name), `namedjson` (a
                     name in words), `namedelements` (a name in an element, JSON in another)
@@ -19,7 +19,7 @@ These are the parts that they are made of:
 
     tags            `tags`, `opening_tags`, `closing_tags` (which tag ends a value, and its repairs), `spaced_closers`,
                     `call_blocks`
-                    (what ends a block of calls), `pairs` (what stands before a value), `raw`, `content`, `entities`
+                    (what ends a block of calls), `pairs` (what comes before a value), `raw`, `content`, `entities`
     XML in values   `elements`, `nested`, `trees`, `emptyelement` (a call that is one tag)
     JSON            `jsonvalue`, `brokenjson` (where JSON ends that broke), `surplus` (one bracket too many),
                     `jsonbody`, `completejson` (read to its end before anything is reported), `callreader` (a block of
@@ -27,7 +27,7 @@ These are the parts that they are made of:
                     members beside a call's name and its arguments)
     Python          `pyliteral`, `pystring`, `keyedvalue`, `notation` (its marks)
     all             `arguments` (JSON made of text that still arrives), `containers` (objects and arrays that are not
-                    quite JSON), `wrapped` (arguments in one parameter), `words` (what stands ahead), `channels` (frames
+                    quite JSON), `wrapped` (arguments in one parameter), `words` (what comes ahead), `channels` (frames
                     of marks), `undeclared` (parameters that no schema has)
 """
 
@@ -42,7 +42,7 @@ from toolcalls.values.toolbox import Toolbox
 # Where an opener counts:
 #   anywhere   also in the middle of a line: special tokens, which nobody writes by chance
 #   line       at the start of a line; elsewhere on it the candidate is declined as `inline`
-#   start      at the start of a line, and nowhere else is it looked for: words that stand in any prose
+#   start      at the start of a line, and nowhere else is it looked for: words that are in any prose
 #   message    as the first thing of a message whose calls nothing but white space follows: JSON and code in the open.
 #              `lenient` takes it at the start of any line, and inside one where it begins with a declared tool's name
 OpenerPlace = Literal["anywhere", "line", "start", "message"]
@@ -125,13 +125,13 @@ class CallSink(Protocol):
     def leave_open(self, closers: tuple[str, ...]) -> None:
         """The block ends, and the wrapper around its calls was not closed: `closers` would do it. () where it was."""
 
-    # A dialect whose messages have a frame of special tokens (channels, roles) reports what stands in it as well.
+    # A dialect whose messages have a frame of special tokens (channels, roles) reports what is in it as well.
 
     def may_remove_frame(self) -> bool:
         """Whether a frame may be taken away here; False: leave it as text, and report nothing of it."""
 
     def begins_line(self) -> bool:
-        """Whether nothing but white space stands before the block on its line, or a message's frame right before it."""
+        """Whether nothing but white space comes before the block on its line, or a message's frame right before it."""
 
     def mark_frame(self) -> None:
         """What was consumed and is undecided is frame: it goes, and is shown nowhere."""

@@ -1,7 +1,7 @@
 """Calls as elements that carry the name in an attribute: `<invoke name="N"><parameter name="K">V</parameter></invoke>`.
 
 The form is not XML: values hold anything, unescaped, and `closing_tags` says which of the tags in one ends it. What
-stands between a value's tags (layout, CDATA, entities, marked types) is its dialect's `Content`. Models also put one
+is between a value's tags (layout, CDATA, entities, marked types) is its dialect's `Content`. Models also put one
 object of JSON in the place of the parameters. Tags are read with blanks in them, misspelt as models are known to, and
 with any of the prefixes that the dialect names.
 
@@ -50,9 +50,9 @@ class Attributed:
 
     wrappers    the element around all calls of a turn, () for none
     misspelt    other names of the call's element
-    prefix      what may stand before any element's name, part by part
-    orphans     elements whose closer goes with a call that stands before it
-    content     how a value stands between its tags
+    prefix      what may come before any element's name, part by part
+    orphans     elements whose closer goes with a call that comes before it
+    content     how a value is between its tags
     bare        whether a call may stand without a wrapper
     line        the line end that is written between tags; any white space is read there
     hollow      what is written between the tags of a call without arguments
@@ -142,7 +142,7 @@ class Attributed:
         return Tags(end=[self.closing(*every)], tag=[self.opening(self.parameter, self.call, *self.misspelt), *wrapper])
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrapper's tag, and the call's where it may stand bare."""
+        """The wrapper's tag, and the call's where it may be bare."""
         wrappers = spelt("<", *self.prefix, self.wrappers, ">")
         if not self.bare:
             return wrappers
@@ -210,7 +210,7 @@ class Attributed:
         return whole if (yield from self.body_follows(scan, ahead + whole.length)) else None
 
     def body_follows(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether what can only be a call's body stands here."""
+        """Whether what can only be a call's body is here."""
         space = yield from scan.space(ahead)
         if (yield from self.ends.at(scan, space))[1] or (yield from scan.among(OBJECT_STARTS, space)):
             return True
@@ -220,21 +220,21 @@ class Attributed:
         return word > 0 and bool((yield from self.parameter_at(scan, space + word)))
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
-        """The name in the parameter's tag that stands here, "" for none."""
+        """The name in the parameter's tag that is here, "" for none."""
         tag = yield from self.parameter_here(scan, ahead)
         return tag.name if tag else ""
 
     def parameter_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
-        """The parameter's tag that stands here."""
+        """The parameter's tag that is here."""
         return (yield from named_tag(scan, self.parameter_tag, ahead))
 
     def call_at(self, scan: Scanner, ahead: int) -> Step[int]:
-        """The length of a call's opening tag with a body behind it, 0 for none."""
+        """The length of a call's opening tag with a body after it, 0 for none."""
         tag = yield from self.first(scan, ahead)
         return 0 if tag is None or tag.empty else tag.length
 
     def ends_before_text(self, scan: Scanner, ahead: int) -> Step[bool]:  # noqa: ARG002 - for other forms
-        """It does not: a closer stands behind every call."""
+        """It does not: a closer comes after every call."""
         yield from ()
         return False
 
@@ -246,7 +246,7 @@ class Attributed:
         return (yield from self.first(scan, ahead)) is not None
 
     def one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
-        """One call, whose opening tag stands here. Returns whether it is complete."""
+        """One call, whose opening tag is here. Returns whether it is complete."""
         scan.take(tag.length)
         hollow = tag.empty or bool((yield from self.call_end.at(scan, (yield from scan.space())))[1])
         unknown, given = other_attributes(tag, tools), declared_attributes(tag, tools)
@@ -260,7 +260,7 @@ class Attributed:
         return (yield from self.body(scan, sink, tools, name, tag))
 
     def body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str, tag: Tag) -> Step[bool]:
-        """What stands behind a call's opening tag. Returns whether the call is complete."""
+        """What comes after a call's opening tag. Returns whether the call is complete."""
         arguments = Arguments(sink, tools, name)
         if not tag.empty:
             scan.take((yield from scan.space()))
@@ -284,7 +284,7 @@ class Attributed:
         return (yield from self.rest(scan, sink, arguments, values))
 
     def wraps(self, key: str, declared: tuple[str, ...]) -> bool:  # noqa: ARG002 - for other forms
-        """Whether all arguments of a call with these parameters may stand in one called `key`, as an object."""
+        """Whether all arguments of a call with these parameters may be in one called `key`, as an object."""
         return False
 
     def _wrapped(
@@ -344,7 +344,7 @@ class Attributed:
                 return False
 
     def member(self, scan: Scanner, sink: CallSink, arguments: Arguments, values: Parameters, tag: Tag) -> Step[bool]:
-        """One parameter, whose opening tag stands here. Returns False when the reply ends before its closer."""
+        """One parameter, whose opening tag is here. Returns False when the reply ends before its closer."""
         written = scan.take(tag.length)
         if tag.misspelt:
             sink.note_repair("misspelt_tag")

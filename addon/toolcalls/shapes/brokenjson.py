@@ -13,7 +13,7 @@ from toolcalls.text.scanner import Scanner, Step
 UNKNOWN = ""  # stands for an open bracket of which nobody knows how to find its end: the text broke off in a string
 
 _CLOSERS = {"{": "}", "[": "]"}
-_BEFORE_VALUE = frozenset("{[,:")  # behind one of these a single quote begins a string
+_BEFORE_VALUE = frozenset("{[,:")  # after one of these a single quote begins a string
 _MOST = 512  # brackets that are open at once
 
 

@@ -1,4 +1,4 @@
-"""A block of calls that are elements: one call, or the calls of one wrapper, and the closers behind them."""
+"""A block of calls that are elements: one call, or the calls of one wrapper, and the closers after them."""
 
 from collections.abc import Callable
 
@@ -27,7 +27,7 @@ def calls_of_block(scan: Scanner, one: Callable[[], Step[bool | None]], *, wrapp
 
 
 def block_end(scan: Scanner, sink: CallSink, ends: Tags, *, wrapped: bool, closers: tuple[str, ...] = ()) -> Step[bool]:
-    """Take the closers behind the last call, also those that are written twice.
+    """Take the closers after the last call, also those that are written twice.
 
     ends      a call's closer, of the kind `call_end`, and its wrapper's
     wrapped   a wrapper was opened, whose closer may be missing where the text ends

@@ -13,7 +13,7 @@ class ArrayCalls(NamedTuple):
     """What an array held.
 
     begun     a call was reported
-    open      the last one has not been ended: whether it is one may hang on what stands behind the array
+    open      the last one has not been ended: whether it is one may hang on what comes after the array
     complete  the array is complete
     """
 
@@ -30,7 +30,7 @@ def call_array(
     ends: tuple[str, ...] = (),
     not_calls: frozenset[str] = frozenset(),
 ) -> Step[ArrayCalls]:
-    """An array of calls, or one object, that begins here. Behind a call that broke it goes on where that surely ends.
+    """An array of calls, or one object, that begins here. After a call that broke it goes on where that surely ends.
 
     ends        what ends the array wherever it stands
     not_calls   names that stand for no call at all; where there are some, arguments are held until their object ends
@@ -75,7 +75,7 @@ def call_array(
 
 
 def _ends_here(scan: Scanner, ends: tuple[str, ...], ahead: int) -> Step[bool]:
-    """Whether the array's bracket is missing: what ends it stands here, or the text ends as it should."""
+    """Whether the array's bracket is missing: what ends it is here, or the text ends as it should."""
     if (yield from scan.among(ends, ahead)) is not None:
         return True
     return not scan.cut and scan.stops_short(ends, ahead)

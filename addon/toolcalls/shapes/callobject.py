@@ -5,11 +5,11 @@ first of `_NAMES` that is there and is text; `{"function": {...}}` and the like 
 arguments are an object, a string that holds one (decoded once), or nothing, which is `{}`. Members beside them are
 `callmembers`'.
 
-`name` stands in manifests, schemas and records of all kinds. So an object that has no arguments and calls its name
+`name` is in manifests, schemas and records of all kinds. So an object that has no arguments and calls its name
 `name` is a call only when it holds nothing else but arguments that the tool declares.
 
 For places where something makes a call likely and nothing makes it sure: a word in front of the object, a fence. So
-whoever asks decides behind the object what it is (`problem`), and members that no call has count. In a block that holds
+whoever asks decides after the object what it is (`problem`), and members that no call has count. In a block that holds
 nothing but calls `callreader` reads them.
 """
 
@@ -34,7 +34,7 @@ _COMMENTS = {"//": "\n", "#": "\n", "/*": "*/"}
 class CallObject:
     """One object that begins here.
 
-    stream     its call begins as soon as its name stands before its arguments, which then leave while they arrive
+    stream     its call begins as soon as its name comes before its arguments, which then leave while they arrive
     begun      that has happened
     arguments  of a call that has not begun; None where they are no object
     problem    why a whole object is no call, else None
@@ -65,7 +65,7 @@ class CallObject:
 
     @property
     def written(self) -> str:
-        """The name so far as it stands there, "" for none."""
+        """The name so far as it is there, "" for none."""
         tool = next((self._names[key] for key in _NAMES if key in self._names), "")
         return self._tools.served(self._server, tool) if tool else ""
 
@@ -143,14 +143,14 @@ class CallObject:
         return True
 
     def _mark(self, literal: str) -> Step[bool]:
-        """Take what stands between two tokens, and `literal` where it is next."""
+        """Take what is between two tokens, and `literal` where it is next."""
         yield from self._gap()
         found = yield from self._scan.starts(literal)
         self._scan.take(len(literal) if found else 0)
         return found
 
     def _doubled(self, separator: str) -> Step[None]:
-        """Take a separator that stands once more."""
+        """Take a separator that comes once more."""
         while (yield from self._mark(separator)):
             self.note_repair("doubled_separator")
 

@@ -11,7 +11,7 @@ until it is there. What comes before the name is bounded but for them, and holds
 in vain is long.
 
 A call is ended where its object is followed by what may follow it; the last one of a block is ended by the block, which
-knows whether its own closer must come first. An object that is no call does not touch those behind it: one without a
+knows whether its own closer must come first. An object that is no call does not touch those after it: one without a
 name is passed over, one whose arguments cannot be read or placed is declined. One that is no JSON ends where its
 brackets are closed, if the block goes on there. Members beside the name and the arguments are `callmembers`'.
 
@@ -54,7 +54,7 @@ class CallReader:
     """Reads the calls of one block.
 
     arguments   the key that the dialect writes; a call with others is noted as `alias`
-    follow      what may stand behind the block or begin the next one
+    follow      what may come after the block or begin the next one
     ends        what ends the block wherever it stands
     closed      the block has a closer; where not, a broken call ends where its brackets are closed
     count       how many calls were reported, also those that were declined
@@ -120,7 +120,7 @@ class CallReader:
             self.passed_over = False
 
     def body(self) -> Step[bool]:
-        """An array of calls, or objects one behind the other. Returns whether it is complete and held a call."""
+        """An array of calls, or objects one after the other. Returns whether it is complete and held a call."""
         scan = self.scan
         if (yield from scan.starts("[")):
             return (yield from self.array())
@@ -135,14 +135,14 @@ class CallReader:
         return False
 
     def line(self) -> Step[bool]:
-        """One object of those that stand one behind the other. Returns whether its end was found."""
+        """One object of those that stand one after the other. Returns whether its end was found."""
         behind = ("{", ";", ",", *self._follow) if self._closed else ()
         return (yield from self.object()) or (yield from self._skip_broken(behind))
 
     def _skip_broken(self, behind: tuple[str, ...], keep: int = 0) -> Step[bool]:
         """Pass over what is left of an object that broke. Returns whether its end was found: the block may go on.
 
-        behind   what must stand behind it, () for anything
+        after   what must come after it, () for anything
         keep     how many brackets are open around it
         """
         scan = self.scan
@@ -153,7 +153,7 @@ class CallReader:
         elif keep:
             self.refuse("", "bad_arguments")
         else:
-            return False  # behind a call, what names no tool is text
+            return False  # after a call, what names no tool is text
         if len(self.unclosed) <= keep or not (yield from skip_json(scan, self.unclosed, self._ends, keep=keep)):
             return False
         if behind and (yield from scan.among(behind, (yield from scan.space()))) is None:
@@ -165,7 +165,7 @@ class CallReader:
     def lacks_braces(self) -> Step[bool]:
         """Whether what follows here ends an object without its brace.
 
-        Where no closer stands behind it, the reply's end does, unless it broke off.
+        Where no closer comes after it, the reply's end does, unless it broke off.
         """
         space = yield from self.scan.space()
         if (yield from self.scan.starts(",", space)):
@@ -182,7 +182,7 @@ class CallReader:
         inside = len(self.unclosed)
         while True:
             scan.take((yield from scan.space()))
-            if (yield from scan.starts("]")):  # empty, or behind a trailing comma
+            if (yield from scan.starts("]")):  # empty, or after a trailing comma
                 scan.take(1)
                 self.unclosed.pop()
                 if self.begun:
@@ -260,7 +260,7 @@ class _Object:
     def __init__(self, block: CallReader, depth: int) -> None:
         self._block = block
         self._depth = depth
-        self._written = ""  # the name as it stands there
+        self._written = ""  # the name as it is there
         self._name = ""  # of the tool that it means
         self._arguments: str | None = None  # where they came before the name, or not as an object
         self._unread = ""  # the key of arguments that are no object, "" for none
@@ -269,7 +269,7 @@ class _Object:
         self._wraps = False  # the calls in it have begun
         self._first = True  # no key was read so far
         self._bare = False  # the first key has no quotes
-        self._took_comma = False  # the quote that ends the name is the next key's: the comma stood in the name
+        self._took_comma = False  # the quote that ends the name is the next key's: the comma was in the name
         self._repairs: list[Repair] = []  # what was noted before
 
     def read(self) -> Step[bool]:
@@ -277,7 +277,7 @@ class _Object:
         scan.take(1)
         while True:
             scan.take((yield from scan.space()))
-            if (yield from scan.starts("}")):  # behind a trailing comma, or an empty object
+            if (yield from scan.starts("}")):  # after a trailing comma, or an empty object
                 break
             key = yield from self._key()
             if key is None:
@@ -357,7 +357,7 @@ class _Object:
         return key
 
     def _slipped_colon(self, key: str) -> Step[bool]:
-        """Whether the colon behind a name's key stands in the key's quotes: `"name: "N"`."""
+        """Whether the colon after a name's key is in the key's quotes: `"name: "N"`."""
         if key.rstrip()[-1:] != ":" or key.rstrip(": ") not in NAMES or self._name:
             return False
         return not (yield from self._block.scan.starts(":", (yield from self._block.scan.space())))
@@ -385,7 +385,7 @@ class _Object:
         return (yield from self._other(key))
 
     def _behind(self, key: str) -> Step[bool]:
-        """A member behind the arguments, kept only where it is one itself."""
+        """A member after the arguments, kept only where it is one itself."""
         sink, tools = self._block.sink, self._block.tools
         kept = list[str]()
         declared = tools.key(self._name, key) in tools.keys(self._name)
@@ -416,7 +416,7 @@ class _Object:
         return (yield from value(self._block.scan, self._block.sink, self._open.add, self._block.unclosed))
 
     def _may_name(self) -> Step[bool]:
-        """Whether a string stands here, or a declared name that lost its first quote."""
+        """Whether a string is here, or a declared name that lost its first quote."""
         scan = self._block.scan
         if (yield from scan.among(QUOTES)):
             return True
@@ -439,7 +439,7 @@ class _Object:
         return name is not None
 
     def _named_at(self, key: str) -> Step[bool]:
-        """A declared name that stands here without its first quote."""
+        """A declared name that is here without its first quote."""
         scan = self._block.scan
         name = yield from word(scan, NAME)
         if self._block.tools.resolve(name) not in self._block.tools or not (yield from scan.starts('"', len(name))):

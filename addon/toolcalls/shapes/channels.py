@@ -37,7 +37,7 @@ def take_up_to(scan: Scanner, marks: tuple[str, ...], report: Callable[[], None]
 
 
 def ends_first(scan: Scanner, ending: re.Pattern[str], other: re.Pattern[str]) -> Step[bool]:
-    """Whether a mark that `ending` finds comes before any that `other` finds, behind this place.
+    """Whether a mark that `ending` finds comes before any that `other` finds, after this place.
 
     So it is, too, where the text breaks off before either, and where MOST_AHEAD characters hold neither.
     """

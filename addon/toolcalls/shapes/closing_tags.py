@@ -1,7 +1,7 @@
 """A raw value between tags, in forms that escape nothing: which of the tags in it ends it.
 
-Strategy. A value may hold anything, its own closer too, so a tag in it counts only where the grammar can go on behind
-it. `tag_value` reads from tag to tag and asks `Surroundings`, what this value stands in, about each:
+Strategy. A value may hold anything, its own closer too, so a tag in it counts only where the grammar can go on after
+it. `tag_value` reads from tag to tag and asks `Surroundings`, what this value is in, about each:
 
 - the value's closer ends it where another value, the call's end or the end of the reply follows. A closer that is
   written twice is one, unless an opener in the value is what the first of them closes;
@@ -27,8 +27,8 @@ from toolcalls.shapes.words import LEAKED
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
-# The kinds of tags that mean something inside a value. Where keys stand in front of values, HEAD begins what stands in
-# front of the next one, and WRONG may stand in the place of the closer. UNSLASHED is a closer that lost its slash,
+# The kinds of tags that mean something inside a value. Where keys are in front of values, HEAD begins what is in
+# front of the next one, and WRONG may be in the place of the closer. UNSLASHED is a closer that lost its slash,
 # UNBRACKETED one that lost its bracket in front of another tag.
 CLOSER, NEXT, CALL, CALL_END, HEAD, WRONG = "closer", "next", "call", "call_end", "head", "wrong"
 UNSLASHED, UNBRACKETED = "unslashed", "unbracketed"
@@ -59,25 +59,25 @@ class ValueTags(Protocol):
 
 
 class Surroundings(ValueTags, Protocol):
-    """What a value stands in. Places are so many characters `ahead`, and nothing is consumed by asking."""
+    """What a value is in. Places are so many characters `ahead`, and nothing is consumed by asking."""
 
     def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether the grammar can go on here, behind a value."""
+        """Whether the grammar can go on here, after a value."""
 
     def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether, behind a call's closer, its block goes on or ends, so that the call ends there indeed."""
+        """Whether, after a call's closer, its block goes on or ends, so that the call ends there indeed."""
 
     def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
-        """The length of a call's opening tag that a whole call's beginning stands behind, 0 for none."""
+        """The length of a call's opening tag that a whole call's beginning comes after, 0 for none."""
 
     def begins_next(self, scan: Scanner, ahead: int) -> Step[int]:
-        """How much of another value of this call stands here, one that it lacks so far: what is no part of its text.
+        """How much of another value of this call is here, one that it lacks so far: what is no part of its text.
 
-        It stands at the start of a line where `ahead` is more than 0. 0 where none stands.
+        It is at the start of a line where `ahead` is more than 0. 0 where none stands.
         """
 
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether a value stands here, behind white space, that the call has already."""
+        """Whether a value is here, after white space, that the call has already."""
 
 
 def tag_value(
@@ -85,13 +85,13 @@ def tag_value(
 ) -> Step[Repair | Literal[""] | None]:
     """Give `value` its text and consume the closer. `value.end` is the caller's.
 
-    own_lines   a line end stood behind the opening tag, so the one before the closer is layout
+    own_lines   a line end was after the opening tag, so the one before the closer is layout
 
     Returns the repair that this end needs, "" for none; None when the reply ended before the value did.
     """
     depth = 0
     openers = heads = 0  # of values and of keys, in this one, that were not closed so far
-    own_closers = 0  # closers that no opener in the value accounts for, behind which the grammar could not go on
+    own_closers = 0  # closers that no opener in the value accounts for, after which the grammar could not go on
     while (kept := (yield from up_to_tag(scan, value))) is not None:
         following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
         if following and following not in place.inside.second:
@@ -116,9 +116,9 @@ def tag_value(
         elif kind == CALL_END and depth:
             depth -= 1
         elif kind == CALL_END:
-            # Behind a closer of its own, what stands there is no part of the value, and nobody knows what it is.
+            # After a closer of its own, what is there is no part of the value, and nobody knows what it is.
             if not own_closers and (yield from place.block_ends(scan, kept + length)):
-                scan.take(kept)  # it stood behind the closer that is missing
+                scan.take(kept)  # it was after the closer that is missing
                 return UNCLOSED_VALUE
         elif kind == CALL:
             nested = yield from place.quotes(scan, kept)
@@ -134,7 +134,7 @@ def tag_value(
                 return "wrong_closer"
             next_ = 0 if depth else (yield from place.begins_next(scan, kept))
             if next_ and not (yield from _quoted(scan, place, kept + next_, twice=kind != HEAD)):
-                scan.take(kept)  # it stood behind the closer that is missing
+                scan.take(kept)  # it was after the closer that is missing
                 return UNCLOSED_VALUE
             openers += depth == 0 and kind != HEAD
             heads += depth == 0 and kind == HEAD
@@ -159,19 +159,19 @@ def tag_value(
 
 
 def _goes_on(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
-    """Whether the call goes on behind a damaged closer. A value that it has already is text about these tags."""
+    """Whether the call goes on after a damaged closer. A value that it has already is text about these tags."""
     return (yield from place.goes_on(scan, ahead)) and not (yield from place.repeats(scan, ahead))
 
 
 def _tag_at(scan: Scanner, ahead: int) -> Step[bool]:
-    """Whether a tag stands here, behind white space."""
+    """Whether a tag is here, after white space."""
     return (yield from scan.starts("<", (yield from scan.space(ahead))))
 
 
 def _closes(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> Step[int | None]:
-    """Behind a closer: the length of the same closer that stands there once more, 0 for none; None if it is data.
+    """After a closer: the length of the same closer that is there once more, 0 for none; None if it is data.
 
-    twice   it may stand there once more
+    twice   it may be there once more
     """
     if (yield from place.goes_on(scan, ahead)):
         return 0
@@ -184,9 +184,9 @@ def _closes(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> S
 
 
 def _quoted(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> Step[bool]:
-    """Whether the value that begins here has a closer, not far away, behind which the grammar cannot go on.
+    """Whether the value that begins here has a closer, not far away, after which the grammar cannot go on.
 
-    twice   behind one that is written twice it can
+    twice   after one that is written twice it can
     """
     offset, limit = ahead, ahead + _MAX_QUOTED
     while offset < limit:
@@ -208,9 +208,9 @@ def _quoted(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> S
 
 
 def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str) -> Step[None]:
-    """Take the value's opening tag where it stands once more, and note it.
+    """Take the value's opening tag where it comes once more, and note it.
 
-    It is a tag of the value's own where a closer stands near that only one of the two accounts for.
+    It is a tag of the value's own where a closer is near that only one of the two accounts for.
     """
     if not (yield from scan.starts(tag)):
         return
@@ -234,7 +234,7 @@ def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str)
 
 
 def calls_follow(scan: Scanner, ahead: int, ends: Tags, next_call: Callable[[Scanner, int], Step[bool]]) -> Step[bool]:
-    """Whether all closers of a block that stand here are followed by another call or by the end of the reply.
+    """Whether all closers of a block that are here are followed by another call or by the end of the reply.
 
     Only then is a value's closer missing in front of the first of them: else a file that documents the form would be
     cut off in its middle.
@@ -261,10 +261,10 @@ class Form(ValueTags, Protocol):
         """What ends a call: its own closer, and its wrapper's, of the kind `wrapper_end`."""
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
-        """The name in the parameter's tag that stands here, "" for none."""
+        """The name in the parameter's tag that is here, "" for none."""
 
     def call_at(self, scan: Scanner, ahead: int) -> Step[int]:
-        """The length of a call's opening tag with a body behind it, 0 for none."""
+        """The length of a call's opening tag with a body after it, 0 for none."""
 
     @property
     def damaged_ends(self) -> Tags:
@@ -274,16 +274,16 @@ class Form(ValueTags, Protocol):
         """Whether another call begins here."""
 
     def ends_before_text(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether the call ends in front of the text that stands here, behind a value's closer, without one."""
+        """Whether the call ends in front of the text that is here, after a value's closer, without one."""
 
 
 def unslashed(*tags: Parts) -> tuple[Parts, ...]:
-    """Closing tags without their slash. No blank stands before the bracket: that is how an opening tag begins."""
+    """Closing tags without their slash. No blank comes before the bracket: that is how an opening tag begins."""
     return tuple((tag[0], *tag[2:-2], _bracketed(tag[-2])) for tag in tags if tag[1] == "/")
 
 
 def unbracketed(*tags: Parts) -> tuple[Parts, ...]:
-    """Closing tags without their bracket, with another tag behind them."""
+    """Closing tags without their bracket, with another tag after them."""
     return tuple((*tag[:-1], _TAG_FOLLOWS) for tag in tags)
 
 
@@ -296,7 +296,7 @@ def _bracketed(part: Part) -> Part:
 def damaged_end(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
     """The length of a call's or a wrapper's closer that lost its slash or its bracket, 0 for none.
 
-    Nothing but closers stands behind it up to another call or the end of the reply: else it is an opening tag. A
+    Nothing but closers comes after it up to another call or the end of the reply: else it is an opening tag. A
     wrapper's opens another one where anything follows.
     """
     kind, length = yield from form.damaged_ends.at(scan, ahead)
@@ -317,9 +317,9 @@ def damaged_end(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
 
 
 def leaked_word(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
-    """The length of a word that the model leaked, with the white space behind it; 0 for none.
+    """The length of a word that the model leaked, with the white space after it; 0 for none.
 
-    It stands alone in front of a parameter or of what ends the call.
+    It is alone in front of a parameter or of what ends the call.
     """
     word = yield from scan.among(LEAKED, ahead)
     if word is None:
@@ -334,7 +334,7 @@ def leaked_word(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
 
 
 class Parameters:
-    """What the parameters of one call stand in, and which of them it has so far."""
+    """What the parameters of one call are in, and which of them it has so far."""
 
     def __init__(self, form: Form, tools: Toolbox, name: str) -> None:
         self.inside = form.inside

@@ -1,8 +1,8 @@
 """Calls as code in the open: a declared name, with or without its module, and arguments in brackets.
 
-The arguments are Python's (`k="v"`), or one object of JSON, in parentheses or directly behind the name. Nothing marks
+The arguments are Python's (`k="v"`), or one object of JSON, in parentheses or directly after the name. Nothing marks
 such code as a call, so a call's parameters must be declared ones, and only the end of the line or another call may
-stand behind it.
+come after it.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class CodeCalls:
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """The calls that stand here, one behind the other."""
+        """The calls that are here, one after the other."""
         begun = False
         while True:
             space = yield from scan.space()
@@ -86,7 +86,7 @@ class CodeCalls:
         if not (yield from object_arguments(scan, sink, unclosed)):
             if scan.rest() or not scan.ended:
                 sink.fail()
-                yield from skip_json(scan, unclosed)  # what stands in them is the call's own
+                yield from skip_json(scan, unclosed)  # what is in them is the call's own
             return False
         yield from take_surplus(scan, sink, (")",) if in_parentheses else ())
         if in_parentheses and not (yield from accept(scan, ")")):
@@ -104,7 +104,7 @@ class CodeCalls:
         return (yield from _Line(_FORM, scan, sink, tools).one())
 
     def parallel(self, scan: Scanner, sink: CallSink, tools: Toolbox, size: int) -> Step[bool]:
-        """Several calls in one object (`recipient_name`, `parameters`), which stands in parentheses."""
+        """Several calls in one object (`recipient_name`, `parameters`), which is in parentheses."""
         scan.take(size)
         scan.take((yield from scan.space()))
         if not (yield from scan.starts("{")):

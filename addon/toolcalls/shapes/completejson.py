@@ -3,7 +3,7 @@
 Bare JSON says nowhere that it is a call, so all of it must be seen: an object is a call only if it has exactly a call's
 keys, and a declaration (a JSON Schema for arguments) is none. The first key that no call has ends the reading, so other
 JSON streams on. What is collected here is held, so the limit for held text bounds it; comments are refused, since
-openers might stand in them without end.
+openers might be in them without end.
 """
 
 import json
@@ -112,9 +112,9 @@ def complete_object(
 ) -> Step[CompleteValue | None]:
     """The object that begins here, consumed, if it has no keys but those of a call; None otherwise.
 
-    listed   it stands in an array: where that ends or goes on with another object, the brace that is missing is read
+    listed   it is in an array: where that ends or goes on with another object, the brace that is missing is read
     broken   is given what is known of one that cannot be read to its end
-    ends     whether what holds the object ends so many characters from here: then the brace that is missing behind
+    ends     whether what holds the object ends so many characters from here: then the brace that is missing after
              whole arguments is read
     """
     broken = broken or BrokenObject()

@@ -44,7 +44,7 @@ def _read(text: str) -> Container | None:
 
 
 def _unescaped(text: str) -> Container | None:
-    """JSON as it stands inside a string, `{\\"k\\": 1}`."""
+    """JSON as it is inside a string, `{\\"k\\": 1}`."""
     if '\\"' not in text:
         return None
     try:

@@ -1,4 +1,4 @@
-"""How a parameter's value stands between its tags: what is layout, what is escaped, what says which type it has.
+"""How a parameter's value is between its tags: what is layout, what is escaped, what says which type it has.
 
 The tags around a value are the shape's business (`attributed`), and so is where the value ends. A dialect chooses one
 of these contents, or brings its own.
@@ -24,7 +24,7 @@ class Opened(NamedTuple):
 
     value       where the text goes
     literal     it was marked as text
-    own_lines   a line end that stood behind the tag was layout, and so is one before the closer
+    own_lines   a line end that was after the tag was layout, and so is one before the closer
     """
 
     value: Value
@@ -39,10 +39,10 @@ class Content(Protocol):
         """Open the member `key`, whose tag has these attributes."""
 
     def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
-        """Read what stands before the text of `value`; `closers` are the tags that may end it."""
+        """Read what comes before the text of `value`; `closers` are the tags that may end it."""
 
     def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:
-        """A raw JSON value of tool `name` as more attributes for its tag ("" for none) and the text behind the tag.
+        """A raw JSON value of tool `name` as more attributes for its tag ("" for none) and the text after the tag.
 
         `tags` are those that mean something inside a value. Raises `Unwritable`.
         """
@@ -56,7 +56,7 @@ class Verbatim:
         return arguments.value(key)
 
     def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG002
-        """Nothing stands before the text."""
+        """Nothing comes before the text."""
         yield from ()
         return Opened(value)
 
@@ -76,7 +76,7 @@ class Verbatim:
 
 
 class Escaped:
-    """Line ends around a value on lines of its own are layout, CDATA hides what stands in it, entities are decoded as
+    """Line ends around a value on lines of its own are layout, CDATA hides what is in it, entities are decoded as
     `entities` says.
     """
 
@@ -85,7 +85,7 @@ class Escaped:
         return arguments.value(key)
 
     def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
-        """The CDATA sections that stand first, or a line end."""
+        """The CDATA sections that come first, or a line end."""
         lines = yield from line_end(scan)
         space = yield from scan.space()
         if (yield from scan.starts(_CDATA, space)):

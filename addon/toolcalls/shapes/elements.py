@@ -1,7 +1,7 @@
 """One XML element's inside, read while it arrives, up to the closer that counts.
 
 A closer counts where as many elements of the same name were closed as opened inside, and where the grammar can go on
-behind it; the caller says where that is. In CDATA nothing but `]]>` counts. White space that parts CDATA from the
+after it; the caller says where that is. In CDATA nothing but `]]>` counts. White space that parts CDATA from the
 element's own tags is layout. What is inside goes to a `Sink`: `Decoded` gives it to a value as it comes, entities
 decoded; `Kept` keeps it for `trees`.
 """
@@ -26,7 +26,7 @@ _HALF_ENTITY = re.compile(r"&(?:#[xX]?[0-9A-Fa-f]{0,8}|[a-z]{0,4})\Z")
 
 
 class Behind(Enum):
-    """What stands behind a closer."""
+    """What comes after a closer."""
 
     NOTHING = auto()  # that the grammar knows
     MORE = auto()  # with which the grammar goes on
@@ -42,7 +42,7 @@ class Sink(Protocol):
     """Where the inside of an element goes."""
 
     def text(self, piece: str) -> None:
-        """The next piece of what does not stand in CDATA."""
+        """The next piece of what is not in CDATA."""
 
     def cdata(self, piece: str) -> None:
         """The next piece of what does."""
@@ -114,7 +114,7 @@ class Decoded:
 def inside(
     scan: Scanner, name: str, sink: Sink, look: Look, ends: Callable[[Scanner, int], Step[bool]] | None = None
 ) -> Step[bool]:
-    """Read what stands in an element behind its opening tag, and its closer. False where the text ends first.
+    """Read what is in an element after its opening tag, and its closer. False where the text ends first.
 
     ends   whether what stands so many characters from here says that the closer is missing; it is left unread, and the
            line end with the indentation before it, which is counted, is taken and is no text
@@ -226,7 +226,7 @@ def _up_to_bracket(scan: Scanner, sink: Sink, *, lines: bool) -> Step[int | None
 
 
 def _layout(text: str, start: int, stop: int) -> int:
-    """How long the line end is that a stretch ends with, with the blanks behind it; 0 for none, and a longer one."""
+    """How long the line end is that a stretch ends with, with the blanks after it; 0 for none, and a longer one."""
     blanks = stop
     while blanks > start and text[blanks - 1] in " \t" and stop - blanks <= _MOST_LAYOUT:
         blanks -= 1

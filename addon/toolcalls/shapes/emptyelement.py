@@ -1,6 +1,6 @@
 """A call as one tag that closes itself: `<N/>`, with a few blanks in it, or with its arguments as attributes.
 
-Attributes are arguments where all of them are declared: `<N k="v"/>`, also with the closing tag directly behind it.
+Attributes are arguments where all of them are declared: `<N k="v"/>`, also with the closing tag directly after it.
 """
 
 import re
@@ -32,7 +32,7 @@ def empty_openers(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def empty_element(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-    """Read one that stands here. Returns False where none does."""
+    """Read one that is here. Returns False where none does."""
     attributes: list[tuple[str, str]] = []
     size = 0
     while True:

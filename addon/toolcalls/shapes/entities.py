@@ -41,7 +41,7 @@ def unescape(text: str) -> str:
 
 
 def escape_attribute(text: str) -> str:
-    """`text` as it may stand between double quotes in a tag."""
+    """`text` as it may be between double quotes in a tag."""
     return (
         text.replace("&", "&amp;")
         .replace('"', "&quot;")

@@ -1,11 +1,11 @@
 """Calls as function tags: `OPEN <function=N> <parameter=K>V</parameter> … </function> CLOSE`.
 
-Names stand in the tags, values are raw and nothing escapes them; `closing_tags` says which of the tags in one ends it.
+Names are in the tags, values are raw and nothing escapes them; `closing_tags` says which of the tags in one ends it.
 Tags are read with blanks where the engines tolerate them (`< / parameter >`) and with quotes around names; what is
 damaged in a tag itself (`<function=f</function>`, `<parameter=k=v</parameter>`) is read where only one reading is left,
 and noted.
 
-The wrapper's opener may be missing (`naked`), and its closer goes with a call that stands before it in any case.
+The wrapper's opener may be missing (`naked`), and its closer goes with a call that comes before it in any case.
 
 A little over 300 lines: reading and writing of one form stay together.
 """
@@ -50,7 +50,7 @@ from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
 
-# How a value stands between its tags: on lines of its own, right there, on lines of its own when it has several, or
+# How a value is between its tags: on lines of its own, right there, on lines of its own when it has several, or
 # right there with every line end its own.
 type Layout = Literal["lines", "inline", "block", "verbatim"]
 
@@ -76,9 +76,9 @@ class FunctionTag:
     wrapper      the name of the element around calls, "" for none
     orphans      names of other wrappers whose closer goes with a naked call
     naked        whether a function's tag alone is an opener
-    compact      a block is this dialect's only when nothing stands between its first tags
-    closed       False: the dialect's replies end behind the last parameter, and that closes the call
-    stray_words  bullets, one of which must stand before a naked call on its line
+    compact      a block is this dialect's only when nothing is between its first tags
+    closed       False: the dialect's replies end after the last parameter, and that closes the call
+    stray_words  bullets, one of which must come before a naked call on its line
     between      what is written between tags
     written      how a value is written; in all but "verbatim" the line ends around a value on its own lines are layout
     """
@@ -130,7 +130,7 @@ class FunctionTag:
         return Tags(any=[FUNCTION_END, PARAMETER, PARAMETER_END, FUNCTION, *self.wrapper_ends, *wrapper])
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrapper's tag, and a function's where it may stand alone."""
+        """The wrapper's tag, and a function's where it may be alone."""
         naked = ("<function=", "<function =", "< function=", "< function =") if self.naked else ()
         return (f"<{self.wrapper}>", *naked) if self.wrapper else naked
 
@@ -178,7 +178,7 @@ class FunctionTag:
         return (yield from self._body(scan, sink, tools, name))
 
     def block_end(self, scan: Scanner, sink: CallSink, wrappers: int) -> Step[bool]:
-        """What stands behind the last call of a block. Returns whether that is the block's own."""
+        """What comes after the last call of a block. Returns whether that is the block's own."""
         own, left = False, max(1, wrappers)
         while True:
             space = yield from scan.space()
@@ -218,7 +218,7 @@ class FunctionTag:
         return tag if (yield from self._body_follows(scan, ahead + tag.length, compact=compact)) else None
 
     def _body_follows(self, scan: Scanner, behind: int, *, compact: bool) -> Step[bool]:
-        """Whether what can only be a call's body stands here, behind its tag."""
+        """Whether what can only be a call's body is here, after its tag."""
         space = behind if compact else (yield from scan.space(behind))
         if (yield from self.ends.at(scan, space))[1] or (yield from parameter_tag(scan, space)) is not None:
             return True
@@ -273,12 +273,12 @@ class FunctionTag:
                 sink.note_repair(repair)
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
-        """The name in the parameter's tag that stands here, "" for none."""
+        """The name in the parameter's tag that is here, "" for none."""
         tag = yield from parameter_tag(scan, ahead)
         return tag.name if tag else ""
 
     def call_at(self, scan: Scanner, ahead: int) -> Step[int]:
-        """The length of a function's tag with a body behind it, 0 for none."""
+        """The length of a function's tag with a body after it, 0 for none."""
         tag = yield from self.opening(scan, ahead)
         return tag.length if tag else 0
 
@@ -300,7 +300,7 @@ class FunctionTag:
         return False
 
     def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether another call begins here, behind the wrapper's opener or a bullet."""
+        """Whether another call begins here, after the wrapper's opener or a bullet."""
         bullet = yield from scan.among(self.stray_words, ahead)
         _, wrapper = yield from self.opener.at(scan, ahead)
         lead = len(bullet) if bullet else wrapper
@@ -311,7 +311,7 @@ class FunctionTag:
     # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """The calls one behind the other, each in a wrapper of its own; "" for no calls."""
+        """The calls one after the other, each in a wrapper of its own; "" for no calls."""
         return "\n".join(self._write_call(call, tools) for call in calls)
 
     def _write_call(self, call: Call, tools: Toolbox) -> str:

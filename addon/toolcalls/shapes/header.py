@@ -1,7 +1,7 @@
-"""Calls as a header with a name and raw JSON behind it: `BEGIN header SEP J END`, in a section or without one.
+"""Calls as a header with a name and raw JSON after it: `BEGIN header SEP J END`, in a section or without one.
 
 The header is everything between the call's first mark and the first character of its arguments. It is looked at whole,
-as it is short, and one pattern says whether it is a call's and where the name stands in it. The arguments end where
+as it is short, and one pattern says whether it is a call's and where the name is in it. The arguments end where
 their braces say, so a mark inside a string is data; what is strict JSON leaves as it was written, while it arrives.
 """
 
@@ -35,13 +35,13 @@ class Opening(NamedTuple):
 class Header:
     """The form with its marks filled in.
 
-    opening    what begins a call; several of them may stand in a row
-    header     all that may stand between them and the arguments, with the group `name`
+    opening    what begins a call; several of them may be in a row
+    header     all that may be between them and the arguments, with the group `name`
     end        what ends a call, () where nothing does but the arguments' own end
     template   a call as it is written: {name}, {index} from 0, {arguments}
     sections   what begins a section of calls, () for none; the first is written
     closers    what ends a section; the first is written
-    fences     what may stand between the arguments and the call's end
+    fences     what may be between the arguments and the call's end
     between    what is written between two calls
     """
 
@@ -115,7 +115,7 @@ class Header:
         return begun and self._unclosed(scan, sink, sectioned=sectioned)
 
     def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:  # noqa: ARG002 - for other forms
-        """The marks that stand here, behind white space, not consumed; None where they begin no call."""
+        """The marks that are here, after white space, not consumed; None where they begin no call."""
         ahead = 0
         call = section = False
         while True:
@@ -139,7 +139,7 @@ class Header:
         return False
 
     def heading(self, scan: Scanner, ahead: int) -> Step[str | None]:
-        """What stands before the arguments, `ahead` characters from here, not consumed.
+        """What comes before the arguments, `ahead` characters from here, not consumed.
 
         None where it grows too long or the reply ends in it.
         """
@@ -166,7 +166,7 @@ class Header:
         return written is not None
 
     def _ended(self, scan: Scanner, sink: CallSink) -> Step[bool]:
-        """What stands behind the arguments. Returns whether the call is complete."""
+        """What comes after the arguments. Returns whether the call is complete."""
         marks = (*self.fences, *self.end)
         if not self.end:
             sink.end()
@@ -190,7 +190,7 @@ class Header:
         return True
 
     def _unclosed(self, scan: Scanner, sink: CallSink, *, sectioned: bool) -> bool:
-        """No closer stands behind the last call. Returns whether what follows it is still the block's own."""
+        """No closer comes after the last call. Returns whether what follows it is still the block's own."""
         if not sectioned:
             return True
         sink.note_repair("missing_closer")

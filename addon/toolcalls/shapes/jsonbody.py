@@ -26,7 +26,7 @@ def json_body(
     ends        what ends a call: its own closer, of the kind `call_end`, and its wrapper's, which is left unread
     next_call   how long the opening of another call is that stands so many characters from here, 0 for none: then the
                 closer is missing
-    in_parentheses   a parenthesis closes behind the object
+    in_parentheses   a parenthesis closes after the object
     """
     complete = yield from object_arguments(scan, sink)
     if not complete and scan.ended:

@@ -20,7 +20,7 @@ _NO_NAME = frozenset("<>{}()[]\"'`/= \t\r\n")
 class JsonElement:
     """The form with its tags filled in; `{name}` in `closing` is the call's own.
 
-    start     what stands in front of the name, which ends at `>`
+    start     what is in front of the name, which ends at `>`
     wrapper   the tags around the calls, None for none
     """
 
@@ -32,7 +32,7 @@ class JsonElement:
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrapper's tag, else what stands in front of the name."""
+        """The wrapper's tag, else what is in front of the name."""
         return (self.wrapper[0] if self.wrapper else self.start,)
 
     # Reading
@@ -63,7 +63,7 @@ class JsonElement:
         return False
 
     def _name(self, scan: Scanner) -> Step[str | None]:
-        """Take an opening tag with an object behind it. Returns the name as it is written; None: no such tag."""
+        """Take an opening tag with an object after it. Returns the name as it is written; None: no such tag."""
         if not (yield from scan.starts(self.start)):
             return None
         size = len(self.start)
@@ -113,13 +113,13 @@ class JsonElement:
         return True
 
     def _between(self, scan: Scanner, sink: CallSink) -> Step[None]:  # noqa: ARG002 - for other forms
-        """What may stand between the arguments and the closing tag."""
+        """What may be between the arguments and the closing tag."""
         yield from ()
 
     # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One call behind the other; "" for none."""
+        """One call after the other; "" for none."""
         if not calls:
             return ""
         for call in calls:

@@ -1,7 +1,7 @@
-"""Calls as JSON behind a mark: `MARK [{"name": N, "arguments": J}, ...] [CLOSE]`, or one object a line.
+"""Calls as JSON after a mark: `MARK [{"name": N, "arguments": J}, ...] [CLOSE]`, or one object a line.
 
 The form of `jsontags` but for the body. An array's calls are each complete where a comma or its bracket follows; what
-comes behind a broken one is given back.
+comes after a broken one is given back.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ class JsonList(JsonTags):
     """The form with its marks filled in.
 
     first     the brackets that the body may begin with; where it is "{" first, objects are written
-    between   what stands between two objects that are written without an array
+    between   what is between two objects that are written without an array
     """
 
     first: tuple[str, ...] = ("[",)

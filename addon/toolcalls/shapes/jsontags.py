@@ -3,7 +3,7 @@
 The object is read by `callreader`, so its arguments leave while they arrive. They are typed by nothing but their JSON.
 A tag inside a string is data: the object ends where its braces say. Which closer follows then hardly matters, so the
 wrong one is taken as well where a dialect says that models write it, and so is one that lacks its slash at the end of
-the reply. A code fence may stand around the object, and an array in its place: both are what models make of "JSON".
+the reply. A code fence may be around the object, and an array in its place: both are what models make of "JSON".
 Templates that show braces doubled (Qwen 2.5's) are imitated, too, and some models begin twice.
 """
 
@@ -35,10 +35,10 @@ class JsonTags:
 
     wrong        closing tags of other forms that models write instead
     attributed   what an opening tag with attributes begins with, up to its `>`; "" where there is none
-    around       what may stand in front of a block and behind it, and goes with it
+    around       what may be in front of a block and after it, and goes with it
     closed       whether the model writes a closer; where not, none is missed
     arguments    the key of the arguments
-    line         what stands between the tags and the object
+    line         what is between the tags and the object
     """
 
     name: str
@@ -54,13 +54,13 @@ class JsonTags:
     place: OpenerPlace = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The opening tags, and what may stand in front of them."""
+        """The opening tags, and what may be in front of them."""
         before = self.around[:1] if self.around else ()
         return (*self.opening, *filter(None, (self.attributed,)), *before, *self._spaced)
 
     @cached_property
     def _spaced(self) -> tuple[str, ...]:
-        """What opening tags begin with that have a blank behind their bracket."""
+        """What opening tags begin with that have a blank after their bracket."""
         return tuple(f"< {tag[1:-1]}" for tag in self.opening if _TAG.fullmatch(tag))
 
     # Reading
@@ -121,7 +121,7 @@ class JsonTags:
         return False
 
     def _body(self, block: CallReader) -> Step[bool]:
-        """What stands between the tags: one object, or several where models put all their calls into one block."""
+        """What is between the tags: one object, or several where models put all their calls into one block."""
         scan = block.scan
         if (yield from scan.starts("[")):
             return (yield from block.array())
@@ -142,7 +142,7 @@ class JsonTags:
             count = block.count
             scan.take(space)
             if not (yield from block.line()) or block.count == count:
-                return False  # no call: the text behind one whose closer is missing
+                return False  # no call: the text after one whose closer is missing
         return True
 
     def _open(self, scan: Scanner) -> Step[list[Repair] | None]:

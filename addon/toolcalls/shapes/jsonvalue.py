@@ -1,4 +1,4 @@
-"""JSON that stands in a reply's text, read piece by piece: what all forms share whose arguments are JSON.
+"""JSON that is in a reply's text, read piece by piece: what all forms share whose arguments are JSON.
 
 Each step takes what it reads from the scanner. Strict JSON passes as it was written; what the transducer repairs is
 noted on the call.
@@ -58,7 +58,7 @@ def value(
 
 
 def json_call(scan: Scanner, sink: CallSink, name: str, marks: tuple[str, ...] = ()) -> Step[bool]:
-    """A call whose arguments are the JSON that begins here, and which ends with it. `marks` may stand behind it.
+    """A call whose arguments are the JSON that begins here, and which ends with it. `marks` may come after it.
 
     Returns whether its end was found: that of broken JSON is where its brackets are closed.
     """
@@ -84,7 +84,7 @@ def string(scan: Scanner, sink: CallSink) -> Step[str | None]:
 
 
 def object_of(scan: Scanner, keys: tuple[str, ...], ahead: int) -> Step[bool]:
-    """Whether one of `OBJECT_STARTS` stands here with nothing in it, or with one of these keys as its first."""
+    """Whether one of `OBJECT_STARTS` is here with nothing in it, or with one of these keys as its first."""
     start = yield from scan.among(OBJECT_STARTS, ahead)
     if start is None:
         return False
@@ -144,7 +144,7 @@ def is_double_encoded(written: str) -> bool:
 
 
 def separated(scan: Scanner, literal: str, note: Callable[[Repair], None]) -> Step[bool]:
-    """Take a comma or a colon of an object behind white space, as `accept`; one that stands twice is one."""
+    """Take a comma or a colon of an object after white space, as `accept`; one that comes twice is one."""
     if not (yield from accept(scan, literal)):
         return False
     if (yield from accept(scan, literal)):
@@ -155,9 +155,9 @@ def separated(scan: Scanner, literal: str, note: Callable[[Repair], None]) -> St
 
 
 def accept(scan: Scanner, literal: str) -> Step[bool]:
-    """Take `literal` behind white space; False, and nothing taken, where something else stands.
+    """Take `literal` after white space; False, and nothing taken, where something else stands.
 
-    White space may stand in it where it is a closing tag.
+    White space may be in it where it is a closing tag.
     """
     space = yield from scan.space()
     found, length = yield from closer_among(scan, (literal,), space)

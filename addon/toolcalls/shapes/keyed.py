@@ -1,7 +1,7 @@
 """Calls as a name with an object of their own notation: `OPEN call:N{k:<q>text<q>,n:1,o:{x:[true]}} CLOSE`.
 
-Strings stand between delimiters that are special tokens, and nothing in them is escaped; so a delimiter counts only
-where the grammar can go on behind it, and no bracket or comma inside a string does. Everything else stands bare: at the
+Strings are between delimiters that are special tokens, and nothing in them is escaped; so a delimiter counts only
+where the grammar can go on after it, and no bracket or comma inside a string does. Everything else is bare: at the
 top the schema types it, inside a container its looks do. A bare value is collected, since `10` may become `10.5`; a
 string leaves as it comes.
 
@@ -35,8 +35,8 @@ class Keyed:
 
     opening    what a call begins with
     closing    what it ends with
-    delimiter  what stands on both sides of a string
-    before     what stands before the name; any beginning of it that ends a word may be missing
+    delimiter  what is on both sides of a string
+    before     what comes before the name; any beginning of it that ends a word may be missing
     """
 
     name: str
@@ -52,7 +52,7 @@ class Keyed:
         return Notation(self.delimiter, self.closing, self.opening)
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The opening markers; and each declared name with what stands before it, where the marker was lost."""
+        """The opening markers; and each declared name with what comes before it, where the marker was lost."""
         return (*self.opening, *(f"{self.before}{name}{{" for name in names if self.before))
 
     # Reading
@@ -81,7 +81,7 @@ class Keyed:
         return (yield from self._call(scan, sink, tools, name, _BRACKETS[bracket]))
 
     def _is_own(self, scan: Scanner) -> Step[bool]:
-        """Whether a string's delimiter or the closing marker stands near behind a call without its marker."""
+        """Whether a string's delimiter or the closing marker is near after a call without its marker."""
         while True:
             near = scan.text[scan.pos : scan.pos + _NEAR]
             if any(mark in near for mark in (self.delimiter, *self.closing)):
@@ -135,7 +135,7 @@ class Keyed:
 
     def _key(self, key: str) -> str:
         if len(key) > MAX_WORD or not KEY.fullmatch(key) or not key:
-            raise Unwritable(f"the key {key!r} is not a name that stands before a colon")
+            raise Unwritable(f"the key {key!r} cannot be written before a colon")
         return key
 
     def _value(self, raw: str) -> str:

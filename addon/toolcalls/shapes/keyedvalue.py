@@ -5,9 +5,9 @@ string, an object or an array of such values, or bare text, which ends where the
 bare text, also inside objects and arrays; where it says nothing there, the looks do.
 
 Models also put single quotes in the place of delimiters, or in front of them. They are no part of the value where the
-second one stands in front of what may follow a value. A string whose second delimiter is missing ends where all its
-closers follow with the call's closing marker, and behind that another call or the reply's end; or at a comma with
-another parameter of the call and its string's delimiter behind it.
+second one is in front of what may follow a value. A string whose second delimiter is missing ends where all its
+closers follow with the call's closing marker, and after that another call or the reply's end; or at a comma with
+another parameter of the call and its string's delimiter after it.
 
 A little over 300 lines: the kinds of values and their damage are read side by side.
 """
@@ -33,12 +33,12 @@ _ENDS_KEY = re.compile(r"[,}\])]").search
 _BEHIND_BRACKET = frozenset(",}])< \t\r\n")
 _BLANKS = re.compile(r"[ \t]*+")
 _MAX_QUOTED = 1 << 16  # characters between single quotes
-_MAX_LITERAL = 64  # characters of a bare value that may be a literal in front of a bracket with text behind it
+_MAX_LITERAL = 64  # characters of a bare value that may be a literal in front of a bracket with text after it
 
 
 @dataclass(frozen=True)
 class _Bare:
-    """Bare text. `string`: a delimiter stood behind it, so it was a string whose first one is missing."""
+    """Bare text. `string`: a delimiter was after it, so it was a string whose first one is missing."""
 
     text: str
     string: bool
@@ -73,7 +73,7 @@ class Values:
     # Keys
 
     def _key(self) -> Step[str | None]:
-        """Take a key with its colon, and the white space behind it. None where none stands."""
+        """Take a key with its colon, and the white space after it. None where none stands."""
         scan = self._scan
         head = yield from self._head(0)
         if head is None:
@@ -110,7 +110,7 @@ class Values:
     # Values
 
     def _member(self, arguments: Arguments, key: str, closer: str) -> Step[bool]:
-        """One value of the call itself, which the schema types where it stands bare."""
+        """One value of the call itself, which the schema types where it is bare."""
         scan, delimiter = self._scan, self._notation.delimiter
         self._given.add(key)
         quoted = yield from self._quoted(closer)
@@ -156,7 +156,7 @@ class Values:
     def _quoted(self, closer: str) -> Step[str | None]:
         """Take a value that begins with a single quote, and what ends it. Returns its text, None where none stands.
 
-        What ends it is the second quote, with a delimiter behind it or without, or the delimiter alone.
+        What ends it is the second quote, with a delimiter after it or without, or the delimiter alone.
         """
         scan, delimiter = self._scan, self._notation.delimiter
         if not (yield from scan.starts(QUOTE)) or (yield from scan.starts(delimiter, len(QUOTE))):
@@ -265,10 +265,10 @@ class Values:
     def _string(
         self, add: Callable[[str], None], closers: str, quote_behind: str, wake_on: Search | None = None
     ) -> Step[bool]:
-        """A string behind its first delimiter, with its second one. False when the text ends in it.
+        """A string after its first delimiter, with its second one. False when the text ends in it.
 
-        closers       close what it stands in, up to the call
-        quote_behind  what may stand behind its second delimiter and goes with it
+        closers       close what it is in, up to the call
+        quote_behind  what may come after its second delimiter and goes with it
         """
         scan, delimiter = self._scan, self._notation.delimiter
         stops = any_of(delimiter[0] + closers[0] + ("," if len(closers) == 1 else ""))
@@ -350,7 +350,7 @@ class Values:
                 size += 1
 
     def _ends_bare(self, char: str, closer: str, parts: list[str], size: int) -> Step[bool]:
-        """Whether bare text, `parts` of `size` characters so far, ends at `char`, which stands here."""
+        """Whether bare text, `parts` of `size` characters so far, ends at `char`, which is here."""
         scan = self._scan
         if char == ",":
             return closer == "]" or (yield from self._behind(0, closer))
@@ -362,7 +362,7 @@ class Values:
         return (yield from scan.among(self._notation.ends)) is not None
 
     def _behind(self, ahead: int, closer: str) -> Step[bool]:
-        """Whether the grammar can go on so many characters from here, behind a value of what `closer` closes."""
+        """Whether the grammar can go on so many characters from here, after a value of what `closer` closes."""
         scan = self._scan
         space = yield from scan.space(ahead)
         mark = yield from scan.among((",", closer, *self._notation.ends), space)

@@ -1,8 +1,8 @@
 """Calls as a name with pairs of key and value: `OPEN N (<arg_key>K</arg_key><arg_value>V</arg_value>)* CLOSE`.
 
-Nothing is escaped and no line end is layout: a value is what stands between its tags, to the last character.
+Nothing is escaped and no line end is layout: a value is what is between its tags, to the last character.
 `closing_tags` says which of the tags in a value ends it: its closer counts where another pair follows, or the call's
-closer, or the next call. White space between tags means nothing. `pairs` reads what stands in front of a value, also
+closer, or the next call. White space between tags means nothing. `pairs` reads what is in front of a value, also
 where half of its tags are missing.
 
 `OPEN` is often shared with other dialects, so a call begins only where the name is followed by a whole key or at once
@@ -32,10 +32,10 @@ from toolcalls.values.toolbox import Toolbox
 class KeyValue:
     """The form with the names of its elements filled in.
 
-    wrapper     what stands around all calls of a turn, "" for nothing
+    wrapper     what is around all calls of a turn, "" for nothing
     bare        whether a call may stand without its wrapper
-    separator   an empty element that stands behind the name, "" for none
-    kind        what may stand between a key and its value and names the value's type, "" for nothing
+    separator   an empty element that comes after the name, "" for none
+    kind        what may be between a key and its value and names the value's type, "" for nothing
     suffixed    each tag may carry a suffix that the model's tokenizer knows (`<tool_call:x1>`)
     line        the line end that is written between tags; any white space is read there
     """
@@ -71,7 +71,7 @@ class KeyValue:
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One wrapper with its calls, or one call where none stands around it."""
+        """One wrapper with its calls, or one call where none is around it."""
         wrapper = 0
         if self.wrapper:
             _, wrapper = yield from self.tags.opening[self.wrapper].at(scan)
@@ -88,7 +88,7 @@ class KeyValue:
         return complete and (yield from block_end(scan, sink, self.ends, wrapped=wrapped, closers=closers))
 
     def one(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
-        """One call, and whether it is complete; None where none stands here."""
+        """One call, and whether it is complete; None where none is here."""
         opening = yield from self.first(scan, 0, tools)
         if opening is None:
             return None
@@ -99,7 +99,7 @@ class KeyValue:
     def first(self, scan: Scanner, ahead: int = 0, tools: Toolbox | None = None) -> Step[Opening | None]:
         """A call's opening tag and name `ahead` characters from here, None where no call follows from it.
 
-        tools   a pair of which half is missing counts as well, behind the name of one of these; None: it does not
+        tools   a pair of which half is missing counts as well, after the name of one of these; None: it does not
         """
         _, length = yield from self.tags.opening[self.call].at(scan, ahead)
         if not length:
@@ -133,7 +133,7 @@ class KeyValue:
         return Pairs(self.tags, tools, tool, self.first) if tools is not None and tool in tools else None
 
     def body_follows(self, scan: Scanner, ahead: int, pairs: Pairs | None = None) -> Step[bool]:
-        """Whether a whole key, or at once the call's closer, stands here."""
+        """Whether a whole key, or at once the call's closer, is here."""
         space = yield from gap(scan, ahead)
         kind, _ = yield from self.ends.at(scan, space)
         if kind == CALL_END:
@@ -179,7 +179,7 @@ class KeyValue:
                 sink.note_repair(end)
 
     def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
-        """The length of a call's opening tag and name with a body behind it, 0 for none."""
+        """The length of a call's opening tag and name with a body after it, 0 for none."""
         opening = yield from self.first(scan, ahead)
         return opening.length if opening else 0
 
@@ -195,7 +195,7 @@ class KeyValue:
     def _write_call(self, call: Call, tools: Toolbox) -> str:
         name = call.name
         if not name or len(name) >= MAX_WORD or not NAME.fullmatch(name):
-            raise Unwritable(f"{name!r} is not a name that stands before a tag")
+            raise Unwritable(f"{name!r} cannot be written as a name before a tag")
         parts = [f"<{self.call}>{name}{f'<{self.separator}>' if self.separator else ''}"]
         for key, raw in members(call.arguments):
             if not key or key != key.strip() or len(key) >= MAX_WORD or "<" in key:
@@ -209,7 +209,7 @@ class KeyValue:
 
 
 class KeyValueOrJson(KeyValue):
-    """The form with an object of JSON behind the name in the place of the pairs, where one stands there."""
+    """The form with an object of JSON after the name in the place of the pairs, where one is there."""
 
     def body_follows(self, scan: Scanner, ahead: int, pairs: Pairs | None = None) -> Step[bool]:
         """Also an object, in parentheses or without them."""

@@ -1,7 +1,7 @@
-"""Calls as a name in words, with a JSON object behind it: `[Tool call: N({json})]`.
+"""Calls as a name in words, with a JSON object after it: `[Tool call: N({json})]`.
 
 What gateways and agents make of past calls when they write a conversation down as prose, and what models then imitate.
-The object is read where it stands and ends where its braces say; what stands behind it closes the call.
+The object is read where it stands and ends where its braces say; what comes after it closes the call.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from toolcalls.values.toolbox import Toolbox
 
 @dataclass(frozen=True)
 class NamedJson:
-    """The form with its words filled in. White space may stand between any two of them.
+    """The form with its words filled in. White space may be between any two of them.
 
     opening   what a call begins with; the first is written
-    before    what must stand before the name, "" for nothing
-    behind    what may stand between the name and the object, each with what closes the call then; the first is written
+    before    what must come before the name, "" for nothing
+    after    what may be between the name and the object, each with what closes the call then; the first is written
     layout    how a call is written: {opening}, {name} and {json} are filled in
     """
 
@@ -67,7 +67,7 @@ class NamedJson:
         return (yield from self._arguments(scan, sink, name, closers, empty=empty))
 
     def identifier(self, scan: Scanner) -> Step[int]:  # noqa: ARG002 - for other forms
-        """The length of a call's id that stands here, behind its name; 0 for none."""
+        """The length of a call's id that is here, after its name; 0 for none."""
         yield from ()
         return 0
 

@@ -28,7 +28,7 @@ class WrongStructure(ValueError):
 
 
 class MixedContent(WrongStructure):
-    """They are no structure at all: text stands beside them, or they are nested too deep."""
+    """They are no structure at all: text is beside them, or they are nested too deep."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class SchemaPlace:
 
     @property
     def is_text(self) -> bool:
-        """Whether the schema says that no elements stand here."""
+        """Whether the schema says that no elements are here."""
         types = self.types
         return types is not None and not types & {_ARRAY, _OBJECT}
 
@@ -70,7 +70,7 @@ class SchemaPlace:
         return self.member(name).types is not None
 
     def element(self, name: str) -> "SchemaPlace":
-        """Where the value of an element stands that is called `name` and stands in the element of this place."""
+        """Where the value of an element stands that is called `name` and is in the element of this place."""
         if not self.is_array:
             return self.member(name)
         return self.item().member(name) if name != ITEM and self.item().knows(name) else self.item()
@@ -87,7 +87,7 @@ class SchemaPlace:
 class Rules:
     """What a dialect says where the schema says nothing.
 
-    untyped        the JSON of a text; `marked`: it stood in CDATA
+    untyped        the JSON of a text; `marked`: it was in CDATA
     items_array    elements that are all called `item` are an array, also without a schema
     mixed          text beside elements is kept as `$text`; else it makes the whole value a text
     other_items    the items of an array may have any name but one of their own keys
@@ -105,7 +105,7 @@ class Rules:
 
 
 def to_value(element: Element, place: SchemaPlace, rules: Rules) -> str:
-    """The JSON of what stands in an element. Raises Unfit."""
+    """The JSON of what is in an element. Raises Unfit."""
     children = element.children
     if not children:
         text = element.text
@@ -119,7 +119,7 @@ def to_value(element: Element, place: SchemaPlace, rules: Rules) -> str:
     if either and not beside and all(child.name == ITEM for child in children):
         return f"[{','.join(to_value(child, place.item(), rules) for child in children)}]"
     if beside and not rules.mixed:
-        raise MixedContent("text stands beside elements")
+        raise MixedContent("there is text beside elements")
     return to_object(children, place.member, rules, beside)
 
 
@@ -193,7 +193,7 @@ class Members:
 
 
 def argument(sections: Sequence[Section], place: SchemaPlace, rules: Rules) -> str:
-    """The JSON of one argument from all that stands in its element. Raises Unfit."""
+    """The JSON of one argument from all that is in its element. Raises Unfit."""
     text = text_of(sections)
     if place.is_text:
         return _leaf(text, any(section.marked for section in sections), place, rules)
@@ -216,11 +216,11 @@ def _array(children: list[Element], beside: str, place: SchemaPlace, rules: Rule
     item = place.item()
     names = {child.name for child in children}
     if beside:
-        raise MixedContent("text stands beside the items of an array")
+        raise MixedContent("there is text beside the items of an array")
     if names == {ITEM} or (rules.other_items and len(names) == 1 and not item.knows(children[0].name)):
         return f"[{','.join(to_value(child, item, rules) for child in children)}]"
     if len(place.path) < rules.own_items:
-        raise WrongStructure("an array of objects stands without its items")
+        raise WrongStructure("an array of objects has no element for its items")
     return f"[{to_object(children, item.member, rules)}]"
 
 
@@ -239,7 +239,7 @@ def _leaf(text: str, marked: bool, place: SchemaPlace, rules: Rules) -> str:
 
 
 def _undelimited(text: str) -> str:
-    """The text without the line ends around it where it stands on lines of its own."""
+    """The text without the line ends around it where it is on lines of its own."""
     start = 2 if text.startswith("\r\n") else 1 if text.startswith("\n") else 0
     if not start:
         return text
@@ -254,9 +254,9 @@ def _undelimited(text: str) -> str:
 class Spelling:
     """How values are written as elements.
 
-    text       a text as it stands behind the tag of a place; whether it was a string in JSON
+    text       a text as it comes after the tag of a place; whether it was a string in JSON
     repeated   an array of scalars is written as its name once an item; else arrays are written as `<item>`s
-    mark       stands before every tag
+    mark       comes before every tag
     nulls      False: the form leaves out members that are null, so there is no way to write them
     """
 

@@ -1,4 +1,4 @@
-"""The marks of `keyed`'s notation: what strings stand between, and what ends a call."""
+"""The marks of `keyed`'s notation: what strings are between, and what ends a call."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ QUOTE = "'"  # models put it in the place of a string's mark
 
 @dataclass(frozen=True)
 class Notation:
-    """What strings stand between, and the markers that end a call and begin one."""
+    """What strings are between, and the markers that end a call and begin one."""
 
     delimiter: str
     closing: tuple[str, ...]
@@ -27,7 +27,7 @@ class Notation:
 
     @cached_property
     def key_quotes(self) -> tuple[str, ...]:
-        """What may stand on both sides of a key."""
+        """What may be on both sides of a key."""
         return (self.delimiter, '"')
 
 

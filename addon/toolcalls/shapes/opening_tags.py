@@ -31,7 +31,7 @@ _PLAIN_PARAMETER = re.compile(r"<parameter=([\w.:-]+)>")
 
 @dataclass(frozen=True)
 class Tag:
-    """An opening tag: the name in it, its length, whether its `>` is there, whether it closes itself, whether it stands
+    """An opening tag: the name in it, its length, whether its `>` is there, whether it closes itself, whether it is
     there twice, and whether its `<` is there.
     """
 
@@ -69,7 +69,7 @@ def function_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
 def parameter_tag(scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
     """A parameter's opening tag `ahead` characters from here, None where none stands.
 
-    In place of its bracket there may be a second equals sign, or behind one word the end of the line. The bracket that
+    In place of its bracket there may be a second equals sign, or after one word the end of the line. The bracket that
     it begins with may be lost.
     """
     if (lost := (yield from _opening(scan, _LOST_PARAMETER, ahead))) is not None:

@@ -1,7 +1,7 @@
-"""Calls as JSON in the open: an object or an array that stands alone, in a fence, or in tags that hold other JSON too.
+"""Calls as JSON in the open: an object or an array that is alone, in a fence, or in tags that hold other JSON too.
 
 Nothing marks such JSON as a call, so each object is read to its end and must be a call by its keys (`completejson`). An
-array is read object by object, and so are objects one behind the other, on lines or with semicolons or commas between.
+array is read object by object, and so are objects one after the other, on lines or with semicolons or commas between.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from toolcalls.values.toolbox import Toolbox
 class OpenJson:
     """The form with its fences filled in.
 
-    fences    what stands before and behind the JSON, ("", "") for nothing; the first is written
+    fences    what comes before and after the JSON, ("", "") for nothing; the first is written
     brackets  what the JSON may begin with; an array is written where "[" comes first, else one object a line
     """
 
@@ -43,11 +43,11 @@ class OpenJson:
 
     @cached_property
     def _ends(self) -> tuple[str, ...]:
-        """What no call goes on behind. So what is read in vain is short where it may be read again from there."""
+        """What no call goes on after. So what is read in vain is short where it may be read again from there."""
         return tuple(dict.fromkeys(filter(None, (mark for fence in self.fences for mark in fence))))
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The fences; where the JSON may stand bare, its brackets, also with a tool's name: that is likelier a call."""
+        """The fences; where the JSON may be bare, its brackets, also with a tool's name: that is likelier a call."""
         if "" not in self._closers:
             return self._opening
         leads = ("{" if bracket == "{" else "[{" for bracket in self.brackets)
@@ -58,7 +58,7 @@ class OpenJson:
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One fence with its calls, and those right behind it; or the calls that stand bare."""
+        """One fence with its calls, and those right after it; or the calls that are bare."""
         while (yield from self._block(scan, sink, tools)):
             space = yield from scan.space()
             fence = yield from scan.among(self._opening, space)
@@ -80,7 +80,7 @@ class OpenJson:
         if whole and (yield from self._close(scan, sink, self._closers[fence])):
             reader.end()
             return True
-        if reader.open and not scan.ended:  # something else stands there too, so it is no call
+        if reader.open and not scan.ended:  # something else is there too, so it is no call
             sink.fail()
         return False
 
@@ -175,7 +175,7 @@ class _Objects:
         return not self._scan.cut and self._scan.stops_short(self._ends or ("]",), ahead)
 
     def lines(self) -> Step[bool]:
-        """Objects one behind the other. Returns whether they are complete; the last call is not ended."""
+        """Objects one after the other. Returns whether they are complete; the last call is not ended."""
         scan = self._scan
         while (yield from self._object()):
             space = yield from scan.space()

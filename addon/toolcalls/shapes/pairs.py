@@ -1,13 +1,13 @@
-"""Pairs of key and value, `<arg_key>K</arg_key><arg_value>V</arg_value>`: what stands in front of a value.
+"""Pairs of key and value, `<arg_key>K</arg_key><arg_value>V</arg_value>`: what is in front of a value.
 
 Models leave out tags, and servers eat them. A pair of which half is missing is read where the schema leaves one
 reading: its key is a declared parameter that the call lacks so far (without a schema, a plain word). So a key in front
 of a value may lack its opening or its closing tag, and a value its opening tag; a value that has no closing tag ends at
 the next such key (`closing_tags`). Tags also come twice, in the place of others, or where they mean nothing: in front
-of such a key, and behind it. What is damaged is noted. In a value, the same pair is data where it has a closing
-tag of its own behind which the call cannot go on.
+of such a key, and after it. What is damaged is noted. In a value, the same pair is data where it has a closing
+tag of its own after which the call cannot go on.
 
-`keyvalue` is the form that these pairs stand in.
+`keyvalue` is the form that these pairs are in.
 
 A little over 300 lines: whole pairs and damaged ones begin with the same tags, so both are read here.
 """
@@ -37,7 +37,7 @@ from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
 STRAYS = frozenset({"key", "key_end", "value_end", "call"})  # tags that come where they mean nothing
-_BEHIND_VALUE = STRAYS - {"value_end"}  # behind a value, one more closer of its own is `duplicate_closer`
+_BEHIND_VALUE = STRAYS - {"value_end"}  # after a value, one more closer of its own is `duplicate_closer`
 _OPENERS = frozenset({"key"})
 _MAX_STRAYS = 2
 _MAX_LOOK = 256  # characters of a key, and of a value without an opening tag, in which the next tag is looked for
@@ -54,7 +54,7 @@ class Opening(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What stands before a value: its key, and whether the text itself says that the value is a string."""
+    """What comes before a value: its key, and whether the text itself says that the value is a string."""
 
     key: str
     length: int
@@ -63,7 +63,7 @@ class Head(NamedTuple):
 
 
 class _Key(NamedTuple):
-    """A key, the place behind it, and what is damaged about it."""
+    """A key, the place after it, and what is damaged about it."""
 
     word: str
     end: int
@@ -147,7 +147,7 @@ class PairTags:
 
     @cached_property
     def _around_key(self) -> Tags:
-        """The tags that end a key, by what stands there."""
+        """The tags that end a key, by what is there."""
         kinds = {
             "key_end": self._close(self.key),
             "value": self._open(self.value),
@@ -158,7 +158,7 @@ class PairTags:
         return Tags(**{kind: [parts] for kind, parts in kinds.items()})
 
     def head(self, scan: Scanner, ahead: int = 0) -> Step[Head | None]:
-        """A key up to its value's first character, None where none stands or can come of what stands here.
+        """A key up to its value's first character, None where none stands or can come of what is here.
 
         Of its tags only the key's own closing one may be missing.
         """
@@ -169,7 +169,7 @@ class PairTags:
         return Head(key.word, start - ahead, string, key.repairs) if start else None
 
     def value_opening(self, scan: Scanner, key: _Key) -> Step[tuple[int, bool]]:
-        """The place behind the opening tag of the value of `key`, 0 for none, and whether a type says string."""
+        """The place after the opening tag of the value of `key`, 0 for none, and whether a type says string."""
         end, kind = key.end, ""
         if self.kind and key.closed:
             kind, end = yield from self._kind(scan, end)
@@ -178,7 +178,7 @@ class PairTags:
         return (space + length if length else 0), kind == "string"
 
     def _kind(self, scan: Scanner, ahead: int) -> Step[tuple[str, int]]:
-        """The type that is named here, and the place behind it; "" where none is."""
+        """The type that is named here, and the place after it; "" where none is."""
         start = yield from gap(scan, ahead)
         _, length = yield from self.opening[self.kind].at(scan, start)
         if not length:
@@ -240,7 +240,7 @@ class PairTags:
         return "", offset, 0
 
     def unopened_value(self, scan: Scanner, ahead: int, *, begun: bool) -> Step[bool]:
-        """Whether text that lacks a value's opening tag stands here: what may end a value comes behind it.
+        """Whether text that lacks a value's opening tag is here: what may end a value comes after it.
 
         begun   the call's end may do so as well
         """
@@ -250,7 +250,7 @@ class PairTags:
         return kind == "value_end" or (not kind and scan.rest() >= ahead + _MAX_LOOK)
 
     def past_strays(self, scan: Scanner, ahead: int, kinds: frozenset[str] = STRAYS) -> Step[int]:
-        """The place behind a tag or two of these kinds that stand here, with the gap; `ahead` where none does."""
+        """The place after a tag or two of these kinds that are here, with the gap; `ahead` where none does."""
         for _ in range(_MAX_STRAYS):
             kind, length = yield from self._around_key.at(scan, ahead)
             if kind not in kinds:
@@ -259,7 +259,7 @@ class PairTags:
         return ahead
 
     def damaged_opening(self, scan: Scanner, ahead: int) -> Step[int]:
-        """The place behind what stands for a value's opening tag here, 0 for nothing.
+        """The place after what stands for a value's opening tag here, 0 for nothing.
 
         It is the key's closing tag once more and then the opening tag, or the key's opening tag in front of a value
         that is closed.
@@ -277,7 +277,7 @@ class PairTags:
 
 
 class Pairs:
-    """What the values of one call stand in (`closing_tags.Surroundings`), and which it has so far.
+    """What the values of one call are in (`closing_tags.Surroundings`), and which it has so far.
 
     first   a call that begins so many characters from here, None for none
     """
@@ -314,10 +314,10 @@ class Pairs:
     def head(
         self, scan: Scanner, ahead: int = 0, *, damaged: bool = False, strays: frozenset[str] = STRAYS
     ) -> Step[Head | None]:
-        """What stands in front of a value, None where nothing does.
+        """What is in front of a value, None where nothing does.
 
         damaged   also where the key's opening tag or the value's is missing, and the call lacks this key
-        strays    the tags that may then stand in front of it
+        strays    the tags that may then are in front of it
         """
         key = yield from self._tags.whole_key(scan, ahead)
         if key is None and damaged:
@@ -341,7 +341,7 @@ class Pairs:
         return Head(key.word, key.end + len(line_end or "") - ahead, string, (*key.repairs, "unopened_value"))
 
     def _behind_strays(self, scan: Scanner, ahead: int, strays: frozenset[str]) -> Step[_Key | None]:
-        """A key behind tags that mean nothing there, of those that the call lacks."""
+        """A key after tags that mean nothing there, of those that the call lacks."""
         start = yield from self._tags.past_strays(scan, ahead, strays)
         key = (yield from self._tags.whole_key(scan, start)) if start > ahead else None
         if key is None and start > ahead:
@@ -352,7 +352,7 @@ class Pairs:
         return key._replace(repairs=(*key.repairs, "stray_tag"))
 
     def ends_behind_strays(self, scan: Scanner, ahead: int, strays: frozenset[str] = STRAYS) -> Step[int]:
-        """How far away the call's closer stands behind tags that mean nothing there; 0 where none does."""
+        """How far away the call's closer comes after tags that mean nothing there; 0 where none does."""
         start = yield from self._tags.past_strays(scan, ahead, strays)
         kind, _ = yield from self._tags.ends.at(scan, start)
         return start if start > ahead and kind == CALL_END else 0
@@ -393,12 +393,12 @@ class Pairs:
         return (yield from calls_follow(scan, ahead, self._tags.ends, self._next_call))
 
     def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
-        """The length of a call's opening tag and name with a body behind it, 0 for none."""
+        """The length of a call's opening tag and name with a body after it, 0 for none."""
         opening = yield from self._first(scan, ahead, None)
         return opening.length if opening else 0
 
     def begins_next(self, scan: Scanner, ahead: int) -> Step[int]:
-        """The length of what stands in front of another value of this call, one that it lacks so far; 0 for none."""
+        """The length of what is in front of another value of this call, one that it lacks so far; 0 for none."""
         if not scan.text.startswith("<", scan.pos + ahead):
             return 0
         head = yield from self.head(scan, ahead, damaged=True, strays=_BEHIND_VALUE)

@@ -1,4 +1,4 @@
-"""A Python literal that stands in text, read piece by piece and written as JSON.
+"""A Python literal that is in text, read piece by piece and written as JSON.
 
 Strings, numbers, `True`, `False`, `None` (also as JSON spells them), lists, dicts and tuples, nested to MAX_DEPTH with
 an explicit stack. What may be JSON stays as it was written, white space and digits too: `1e400` is not infinite, and an
@@ -7,7 +7,7 @@ integer has as many digits as it has. Where Python and JSON differ the meaning i
 no value for is none: sets, bytes, complex numbers, `nan`, names, calls and operators. Nothing is evaluated.
 
 A number or a word is taken whole before it is written, a string leaves as it comes. A parenthesis is a tuple only when
-a comma follows its first item, so up to there what stands in it is kept back.
+a comma follows its first item, so up to there what is in it is kept back.
 
 Python 3.12: https://docs.python.org/3.12/reference/lexical_analysis.html#numeric-literals
 """
@@ -113,7 +113,7 @@ class _Literal:
                 return True
 
     def _behind(self) -> Step[bool]:
-        """Behind an item: all closers that follow, and a comma. False where neither stands."""
+        """After an item: all closers that follow, and a comma. False where neither stands."""
         scan = self.scan
         while self._open:
             self._put((yield from take_run(scan, _GAP)))
@@ -142,7 +142,7 @@ class _Literal:
             self._put(opener)
 
     def _tuple(self, top: _Open) -> None:
-        """A comma stands in a parenthesis: it is a tuple."""
+        """A comma is in a parenthesis: it is a tuple."""
         if top.held is not None:
             self._held[top.held] = "["
             top.held = None
@@ -212,7 +212,7 @@ class _Literal:
         return True
 
     def _behind_key(self, ahead: int) -> Step[bool]:
-        """Whether a member can go on so many characters from here, behind its key."""
+        """Whether a member can go on so many characters from here, after its key."""
         space = yield from self.scan.space(ahead)
         return (yield from character(self.scan, space)) == ":"
 

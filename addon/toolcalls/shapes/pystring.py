@@ -1,9 +1,9 @@
-r"""A Python string that stands in text, read piece by piece and written as the inside of a JSON string.
+r"""A Python string that is in text, read piece by piece and written as the inside of a JSON string.
 
 All prefixes that give text (`r`, `u`), single and triple quotes, and every escape; adjacent strings are one, as in
 Python. `b` and `f` strings are no text, so they are none. What is not Python but certain in meaning is read too: raw
 line ends in a plain string, an escape that is not whole (both characters stand), and quotes inside the string that
-should have been escaped. So a plain quote closes only where the grammar can go on behind it, or where nothing speaks
+should have been escaped. So a plain quote closes only where the grammar can go on after it, or where nothing speaks
 for it being data: in `"say "hi" now"` the inner two are data, in `"a" + "b"` they are not, and the value is none.
 
 Python 3.12, Lexical analysis, 2.4: https://docs.python.org/3.12/reference/lexical_analysis.html#literals
@@ -30,7 +30,7 @@ _LITERALS = tuple(_OPENERS)
 # What ends a run of a string's plain characters.
 _MATTERS = {quote: re.compile(rf"[{quote[0]}\\\r\n]" if len(quote) == 1 else rf"[{quote[0]}\\]") for quote in _QUOTES}
 
-# A character that cannot stand right behind a string in an expression that anybody writes: the quote before it is data.
+# A character that cannot be right after a string in an expression that anybody writes: the quote before it is data.
 _INSIDE = re.compile(r"[\w$<>/~{@!?&|^\\]")
 
 _SIMPLE = {
@@ -58,7 +58,7 @@ def starts_string(scan: Scanner, ahead: int = 0) -> Step[bool]:
 
 
 def string(scan: Scanner, sink: CallSink, keep: Keep, goes_on: GoesOn, *, direct: bool = False) -> Step[bool]:
-    """Read the strings that begin here, one behind the other, as one. `keep` is given it without its JSON quotes.
+    """Read the strings that begin here, one after the other, as one. `keep` is given it without its JSON quotes.
 
     goes_on   whether the grammar can go on so many characters from here
     direct    `keep` is the call's own, so that a piece that is all string may leave unread
@@ -81,7 +81,7 @@ def string(scan: Scanner, sink: CallSink, keep: Keep, goes_on: GoesOn, *, direct
 
 @dataclass(slots=True)
 class _Body:
-    """The inside of one string, behind its opening quote."""
+    """The inside of one string, after its opening quote."""
 
     scan: Scanner
     sink: CallSink
@@ -119,7 +119,7 @@ class _Body:
                 self.keep(escape(scan.take(1)))
 
     def _closes(self) -> Step[bool]:
-        """Whether the quote that stands here is the closing one."""
+        """Whether the quote that is here is the closing one."""
         scan = self.scan
         if len(self.quote) == 3:
             return (yield from scan.starts(self.quote))
@@ -142,7 +142,7 @@ class _Body:
         if not char:
             scan.take(1)
             return False
-        if self.raw:  # a quote behind a backslash closes nothing, and both stay
+        if self.raw:  # a quote after a backslash closes nothing, and both stay
             self.keep(escape(scan.take(2)))
         elif char in _SIMPLE:
             self.keep(_SIMPLE[char])

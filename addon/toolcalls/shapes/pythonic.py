@@ -1,9 +1,9 @@
-"""Calls as Python writes them: `f(a="x", n=1)`, one behind the other, in brackets, between markers, or on lines.
+"""Calls as Python writes them: `f(a="x", n=1)`, one after the other, in brackets, between markers, or on lines.
 
 A call begins only where its name is followed by a parenthesis and then by nothing, or by a parameter's name with its
 `=` and what may be a literal. So prose, positional arguments and other code are no calls. Parameters' names may be what
 Python reserves. Values are literals (`pyliteral`) and typed by nothing but their own form; a value that is none breaks
-the call. White space between tokens means nothing, so calls in brackets may stand on lines as well.
+the call. White space between tokens means nothing, so calls in brackets may be on lines as well.
 """
 
 import re
@@ -18,7 +18,7 @@ from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
 
-# What models put before a tool's name as though it stood in a module.
+# What models put before a tool's name as though it was in a module.
 _MODULES = ("functions.", "default_api.", "tools.")
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|true|false|null')
@@ -29,7 +29,7 @@ _HALF_KEY = re.compile(r"[\w.$/@-]*+\s*+=?\Z")
 
 @dataclass(frozen=True)
 class _Head:
-    """A call up to its parenthesis: its name, its length, and whether it stands in what `Pythonic.around` says."""
+    """A call up to its parenthesis: its name, its length, and whether it is in what `Pythonic.around` says."""
 
     name: str
     length: int
@@ -40,11 +40,11 @@ class _Head:
 class Pythonic:
     """The form with its markers filled in; the first of each is written.
 
-    opening   what the block begins with; `[` where nothing stands around the brackets
+    opening   what the block begins with; `[` where nothing is around the brackets
     closing   what it ends with, () for nothing
     brackets  what is written around the calls; brackets are read either way
     between   what is written between two calls
-    around    what may stand around each call, as in `print(f())`
+    around    what may be around each call, as in `print(f())`
     module    what is written before a name
     """
 
@@ -59,7 +59,7 @@ class Pythonic:
     place: OpenerPlace = "anywhere"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The markers, or the bracket, also with a tool's name behind it, which is likelier a call."""
+        """The markers, or the bracket, also with a tool's name after it, which is likelier a call."""
         return (*self.opening, *(f"[{name}(" for name in names)) if self.opening == ("[",) else self.opening
 
     # Reading
@@ -86,18 +86,18 @@ class Pythonic:
     def _write_call(self, call: Call) -> str:
         name = f"{self.module}{call.name}"
         if not call.name or len(name) > MAX_WORD or not NAME.fullmatch(name):
-            raise Unwritable(f"{call.name!r} is not a name that stands before a parenthesis")
+            raise Unwritable(f"{call.name!r} cannot be written as a name before a parenthesis")
         pairs = []
         for key, raw in members(call.arguments):
             if not key or len(key) > MAX_WORD or not KEY.fullmatch(key):
-                raise Unwritable(f"{call.name}: the key {key!r} is not a name that stands before an equals sign")
+                raise Unwritable(f"{call.name}: the key {key!r} cannot be written as a name before an equals sign")
             pairs.append(f"{key}={_TOKEN.sub(_python, raw.strip())}")
         return f"{name}({', '.join(pairs)})"
 
 
 @dataclass(slots=True)
 class Block:
-    """The calls of one block, read behind its opening marker."""
+    """The calls of one block, read after its opening marker."""
 
     form: Pythonic
     scan: Scanner
@@ -126,7 +126,7 @@ class Block:
         return begun and (yield from self._end())
 
     def _head(self, ahead: int) -> Step[_Head | None]:
-        """A call's name with its parenthesis, None where no call can follow from what stands here."""
+        """A call's name with its parenthesis, None where no call can follow from what is here."""
         scan, opening = self.scan, self.form.around[0]
         inside = bool(opening) and (yield from scan.starts(opening, ahead))
         start = (yield from scan.space(ahead + len(opening))) if inside else ahead
@@ -204,7 +204,7 @@ class Block:
         return True
 
     def _behind_value(self, ahead: int) -> Step[bool]:
-        """Whether the call can go on so many characters from here, behind an argument."""
+        """Whether the call can go on so many characters from here, after an argument."""
         scan = self.scan
         space = yield from scan.space(ahead)
         char = yield from character(scan, space)
@@ -214,7 +214,7 @@ class Block:
         return char == ")" and (yield from self._goes_on(space + 1))
 
     def _goes_on(self, ahead: int) -> Step[bool]:
-        """Whether the block can go on so many characters from here, behind a call."""
+        """Whether the block can go on so many characters from here, after a call."""
         scan = self.scan
         space = yield from scan.space(ahead)
         char = yield from character(scan, space)

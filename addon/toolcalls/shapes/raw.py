@@ -1,9 +1,9 @@
 """Raw argument values: text without escapes that ends at a tag, read while it arrives.
 
 A dialect without escapes cannot say where a value ends but by its closer, and the value may hold that closer too. So a
-shape reads on from tag to tag (`up_to_tag`) and decides at each whether the grammar can go on behind it.
+shape reads on from tag to tag (`up_to_tag`) and decides at each whether the grammar can go on after it.
 
-In most forms a value stands on lines of its own or on the line of its tags. In the first case, one line end behind the
+In most forms a value is on lines of its own or on the line of its tags. In the first case, one line end after the
 opening tag (`line_end`) and one before the closing tag (what `up_to_tag` leaves unread) are layout. In the second, all
 line ends are the value's.
 """
@@ -13,7 +13,7 @@ from toolcalls.text.scanner import Scanner, Step
 
 
 def line_end(scan: Scanner) -> Step[int]:
-    """The length of the line end that stands here, 0 for none."""
+    """The length of the line end that is here, 0 for none."""
     found = yield from scan.among(("\r\n", "\n"))
     return len(found) if found else 0
 

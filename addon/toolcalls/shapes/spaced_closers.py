@@ -1,4 +1,4 @@
-"""What closes a block, given as literals, where white space may stand in a closing tag: `< / tool_call >`."""
+"""What closes a block, given as literals, where white space may be in a closing tag: `< / tool_call >`."""
 
 from functools import lru_cache
 
@@ -9,7 +9,7 @@ _SLASH = "</"
 
 @lru_cache(maxsize=1024)
 def _tags(closers: tuple[str, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Those of `closers` that are closing tags: what stands up to the slash, each with the names behind it."""
+    """Those of `closers` that are closing tags: what stands up to the slash, each with the names after it."""
     names: dict[str, list[str]] = {}
     for closer in closers:
         before, slash, name = closer.rpartition(_SLASH)

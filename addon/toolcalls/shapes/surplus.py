@@ -1,4 +1,4 @@
-"""One bracket or brace too many behind a call's JSON: models count them wrong.
+"""One bracket or brace too many after a call's JSON: models count them wrong.
 
 It goes with the call where the call's closer follows it, the next call, a line end, or the end of the text. Anywhere
 else it is text.
@@ -26,7 +26,7 @@ type Follows = Callable[[Scanner, int], Step[bool]]
 
 
 def take_surplus(scan: Scanner, sink: RepairSink, follows: tuple[str, ...] | Follows) -> Step[None]:
-    """Take such a bracket where one stands, and note it. `follows`: the marks behind it, or what finds them."""
+    """Take such a bracket where one stands, and note it. `follows`: the marks after it, or what finds them."""
     space = yield from scan.space()
     if (yield from scan.among(_BRACKETS, space)) is None:
         return

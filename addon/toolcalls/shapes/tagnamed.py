@@ -8,7 +8,7 @@ through its own closer. Where the first parameter follows the tool's tag at once
 end in it is a value's.
 
 A parameter without a closer ends where a parameter begins that the call lacks, unless that one is quoted: then it has a
-closer behind which the call cannot go on. It also ends at the tool's closer, where another call or the reply's end
+closer after which the call cannot go on. It also ends at the tool's closer, where another call or the reply's end
 follows that. Closing tags are read with blanks in them.
 
 Where the schema says object or array, a value is JSON or nested elements (`shapes.nested`), in which nothing is decoded
@@ -95,7 +95,7 @@ class TagNamed:
         return _tags((*names, *self.known))
 
     def parameters(self, name: str, tools: Toolbox) -> tuple[str, ...]:
-        """The parameters that may stand in a tool: the declared ones, else those that the dialect knows."""
+        """The parameters that may be in a tool: the declared ones, else those that the dialect knows."""
         return tools.keys(name) or self.known.get(name, ())
 
     def _opening(self, name: str, tools: Toolbox) -> dict[str, str]:
@@ -124,7 +124,7 @@ class TagNamed:
     ) -> Step[bool]:
         """The elements of a call that has begun, and its closer. Returns whether the call is complete.
 
-        compact   no white space stands behind the call's tag, so line ends belong to values
+        compact   no white space comes after the call's tag, so line ends belong to values
         """
         element = closer[2:-1]
         opening = self._opening(name, tools)
@@ -136,7 +136,7 @@ class TagNamed:
             tag = yield from scan.among(tuple(opening))
             if tag is None:
                 _, length = yield from _closing(element).at(scan)
-                if not length:  # only where the reply ended behind a parameter
+                if not length:  # only where the reply ended after a parameter
                     sink.note_repair("missing_closer")
                 scan.take(length or scan.rest())
                 several.end()
@@ -174,7 +174,7 @@ class TagNamed:
                 arguments.member(key, json)
 
     def _body_at(self, scan: Scanner, ahead: int, name: str, tools: Toolbox) -> Step[bool]:
-        """Whether a parameter of a tool stands here, or the tool's closer."""
+        """Whether a parameter of a tool is here, or the tool's closer."""
         if (yield from scan.among(tuple(self._opening(name, tools)), ahead)) is not None:
             return True
         return (yield from _closing(name).at(scan, ahead))[1] > 0
@@ -210,7 +210,7 @@ class TagNamed:
         closer, end = _closing(around.parameter), _closing(around.tool)
         value_ends = _value_ends(around.parameter)
         depth = tags = 0
-        quoted = False  # a tag of this parameter stands in its value: then every closer may be that one's
+        quoted = False  # a tag of this parameter is in its value: then every closer may be that one's
         openers = own_closers = 0  # of this parameter in its value; closers that none of them accounts for
         while (kept := (yield from up_to_tag(scan, value))) is not None:
             ends = 0
@@ -235,10 +235,10 @@ class TagNamed:
                 return DUPLICATE_CLOSER
             elif (
                 not depth
-                and not (ends and own_closers)  # what stands behind such a closer is no part of the value
+                and not (ends and own_closers)  # what comes after such a closer is no part of the value
                 and (yield from self._lacks_closer(scan, kept, around, tools, ends=ends > 0, tags=tags))
             ):
-                scan.take(kept)  # it stood behind the closer that is missing
+                scan.take(kept)  # it was after the closer that is missing
                 value.end()
                 return UNCLOSED_VALUE
             elif closed:
@@ -263,7 +263,7 @@ class TagNamed:
     def _lacks_closer(
         self, scan: Scanner, ahead: int, around: "_Around", tools: Toolbox, *, ends: bool, tags: int
     ) -> Step[bool]:
-        """Whether a value ends here without its closer. `ends`: the call's closer stands here, else any other tag."""
+        """Whether a value ends here without its closer. `ends`: the call's closer is here, else any other tag."""
         if not ends:
             return (yield from around.begins_next(scan, ahead, tags=tags))
         closer = _closing(around.tool)
@@ -312,13 +312,13 @@ class TagNamed:
 
 @dataclass(frozen=True)
 class _Around:
-    """What a value stands in.
+    """What a value is in.
 
     parameter, tool  the elements whose closers end it
     following        the opening tags of the parameters that may follow it
     opening          those of all parameters, and what each is called
     given            the parameters that the call has, this one too
-    compact          no white space stands between the call's tags
+    compact          no white space is between the call's tags
     """
 
     parameter: str
@@ -329,7 +329,7 @@ class _Around:
     compact: bool
 
     def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether the call can go on here, behind a parameter's closer."""
+        """Whether the call can go on here, after a parameter's closer."""
         space = yield from scan.space(ahead)
         if (yield from scan.among(self.following, space)) is not None:
             return True
@@ -338,7 +338,7 @@ class _Around:
         return not scan.cut and _closing(self.tool).stops_short(scan, ahead)
 
     def opens_twice(self, scan: Scanner) -> Step[bool]:
-        """Whether the parameter's tag stands once more here, and a closer near that only one of the two has."""
+        """Whether the parameter's tag comes once more here, and a closer near that only one of the two has."""
         tag, closer = f"<{self.parameter}>", f"</{self.parameter}>"
         if not (yield from scan.starts(tag)):
             return False
@@ -351,7 +351,7 @@ class _Around:
         return (yield from self.goes_on(scan, found - scan.pos + len(closer)))
 
     def closes_twice(self, scan: Scanner, ahead: int) -> Step[int]:
-        """How far away the parameter's closer ends that stands once more here, if the call can go on then; else 0."""
+        """How far away the parameter's closer ends that comes once more here, if the call can go on then; else 0."""
         space = yield from scan.space(ahead)
         _, length = yield from _closing(self.parameter).at(scan, space)
         again = space + length
@@ -362,9 +362,9 @@ class _Around:
         return scan.stops_short(self.following, ahead) or _closing(self.tool).stops_short(scan, ahead)
 
     def begins_next(self, scan: Scanner, ahead: int, *, tags: int) -> Step[bool]:
-        """Whether another parameter that the call lacks begins here, though no closer stands before it.
+        """Whether another parameter that the call lacks begins here, though no closer comes before it.
 
-        tags   how many stand in the value: behind one, only the start of a line counts
+        tags   how many are in the value: after one, only the start of a line counts
         """
         tag = yield from scan.among(tuple(self.opening), ahead)
         if tag is None or self.opening[tag] in self.given or (tags and not ahead):

@@ -1,6 +1,6 @@
 """Tags as models write them, looked at whole before anything of them is consumed.
 
-`Tags` tells apart the kinds of tags that may stand at a place. A tag is given as its parts, between which a few blanks
+`Tags` tells apart the kinds of tags that may be at a place. A tag is given as its parts, between which a few blanks
 may stand (`< / parameter >`), and line ends, too, in a closing tag. A part may have several
 spellings, so a handful of strings covers what servers and models make of a tag. Each look is one regular expression;
 where the text ends inside a tag a second one, of all its beginnings, says whether more of it may come.
@@ -72,7 +72,7 @@ class Tags:
         return self._arriving(text, at)
 
     def stand_in(self, text: str) -> bool:
-        """Whether one of them stands anywhere in `text`."""
+        """Whether one of them is anywhere in `text`."""
         return self._whole.search(text) is not None
 
     def _arriving(self, text: str, at: int) -> bool:
@@ -90,7 +90,7 @@ def _one(part: Part) -> str:
 
 
 def _before(parts: Parts, number: int) -> str:
-    """What may stand in front of the part with this number: white space in a closing tag, else blanks."""
+    """What may be in front of the part with this number: white space in a closing tag, else blanks."""
     if not number:
         return ""
     return _SPACES if _is_closing(parts) else _BLANKS
@@ -126,7 +126,7 @@ def _length(parts: Parts) -> int:
 
 
 def _second(parts: Parts) -> frozenset[str]:
-    """The characters that may stand behind a first part of one character."""
+    """The characters that may come after a first part of one character."""
     found = set(SPACE if _is_closing(parts) else " \t")
     for part in parts[1:]:
         found.update(part.first if isinstance(part, PatternPart) else (spelling[:1] for spelling in _spellings(part)))
@@ -144,14 +144,14 @@ _ATTRIBUTE = re.compile(r"""[\sĠ]+([\w:.-]+)\s*==?\s*("[^"]*"|'[^']*'|(?!=)[^\s
 _GLUED = re.compile(r"""(r?name)=("[^"]*"|'[^']*')""")
 _GLUED_PART = re.compile(r"""r?(?:n(?:a(?:m(?:e(?:=(?:"[^"]*"?|'[^']*'?)?)?)?)?)?)?""")
 _TAG_END = re.compile(r"\s*(?P<empty>/?)>")
-# What may stand at the end of a tag that is still arriving, behind its whole attributes.
+# What may be at the end of a tag that is still arriving, after its whole attributes.
 _TAG_PART = re.compile(r"""/?|[\sĠ]+(?:/|[\w:.-]+\s*(?:==?\s*(?:"[^"]*"?|'[^']*'?|[^\s"'<>/]*))?)?""")
 
 
 @dataclass(frozen=True)
 class Tag:
     """An opening tag: what its name attribute says, how long it is, whether it closes itself, its attributes as written
-    but for their quotes, whether its element or its attribute is misspelt, and whether it stands there twice.
+    but for their quotes, whether its element or its attribute is misspelt, and whether it is there twice.
     """
 
     name: str
@@ -165,7 +165,7 @@ class Tag:
 def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]:
     """The tag with a name attribute that begins with one of `elements`, `ahead` characters from here.
 
-    None where none stands or can come of what stands there. An element of the kind `misspelt` is.
+    None where none stands or can come of what is there. An element of the kind `misspelt` is.
     """
     kind, length = yield from elements.at(scan, ahead)
     if not length:

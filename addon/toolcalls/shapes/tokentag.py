@@ -1,6 +1,6 @@
 """`attributed` calls with a special token in each tag: `<｜DSML｜invoke name="N">`.
 
-Servers and transcripts double, replace or drop the token's bars or part them by blanks, and what stands in a block of
+Servers and transcripts double, replace or drop the token's bars or part them by blanks, and what is in a block of
 special tokens can only be a call. So more is read here than in plain tags: a call whose tag says that it is a
 parameter, and arguments that are wrapped once more (`arguments`, `input`) though the schema knows no such parameter.
 """
@@ -56,7 +56,7 @@ class TokenTag(Attributed):
         )
 
     def first(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
-        """A call's opening tag; one that says `parameter` is a call's where another parameter stands in it."""
+        """A call's opening tag; one that says `parameter` is a call's where another parameter is in it."""
         tag = yield from super().first(scan, ahead)
         if tag is not None:
             return tag
@@ -73,7 +73,7 @@ class TokenTag(Attributed):
 
 
 def token_tag(name: str, token: str) -> TokenTag:
-    """The dialect `name`, in whose tags `token` stands between bars."""
+    """The dialect `name`, in whose tags `token` is between bars."""
     return TokenTag(
         name,
         wrappers=("tool_calls", "function_calls", "toolcalls", "tool", "calls"),

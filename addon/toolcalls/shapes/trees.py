@@ -1,16 +1,16 @@
-"""XML that stands in an argument, as a tree: read by lxml where it is well formed, else by a tolerant reader.
+"""XML that is in an argument, as a tree: read by lxml where it is well formed, else by a tolerant reader.
 
-What a model writes is XML more or less: `&` and `<` stand bare, control characters occur, tags stay open. So there are
+What a model writes is XML more or less: `&` and `<` are bare, control characters occur, tags stay open. So there are
 two readers of the same text, and both give the same tree wherever both can read it. lxml is hardened (no entities but
 XML's own, no DTD, no network) and is only asked where XML keeps every character: it would turn CRLF into LF and drop
 comments. The tolerant reader takes a tag for a tag only if its closer is there too, in its parent; all other markup is
-text. CDATA is never repaired: what stands in it is text, to the first `]]>`.
+text. CDATA is never repaired: what is in it is text, to the first `]]>`.
 
 Text comes as sections, marked (CDATA) or not, so that a long one need not be searched for its end twice. White space
 that parts CDATA from a tag is layout. Where the schema says string, `is_text` says so, and markup in it is text too.
 Both readers are linear and look no deeper than MAX_DEPTH; what is deeper is no tree.
 
-The two readers stand side by side because they must agree, hence more than 300 lines.
+The two readers are side by side because they must agree, hence more than 300 lines.
 """
 
 import re
@@ -36,7 +36,7 @@ _TOUCHES_MARKUP = ("\r", "<!", "<?")  # where lxml would not keep every characte
 
 
 class Section(NamedTuple):
-    """A stretch of text; `marked`: it stood in CDATA and is taken as it is."""
+    """A stretch of text; `marked`: it was in CDATA and is taken as it is."""
 
     marked: bool
     text: str
@@ -199,7 +199,7 @@ def tolerant(sections: Iterable[Section], is_text: IsText = lambda path: False) 
 class _Tolerant:
     """All parts so far, in one flat list; an element's are folded into it when its closer comes.
 
-    An opening tag stands in the list as its own text until then, so one that is never closed needs no undoing.
+    An opening tag is in the list as its own text until then, so one that is never closed needs no undoing.
     """
 
     def __init__(self, is_text: IsText) -> None:
@@ -208,7 +208,7 @@ class _Tolerant:
         self._is_text = is_text
         self._deep: list[int] = []  # how deep each part is
         self._open: list[tuple[str, int, bool]] = []  # name, place in `parts`, whether CDATA stood outside of it
-        self._places: dict[str, list[int]] = {}  # name: where it stands in `_open`
+        self._places: dict[str, list[int]] = {}  # name: where it is in `_open`
         self._text_until = ""  # the name of the element that holds only text
 
     def add(self, marked: bool, text: str) -> None:
@@ -238,7 +238,7 @@ class _Tolerant:
         self._put(decode(text[at:]))
 
     def _rest(self, text: str, at: int) -> None:
-        """What stands behind a comment that never ends: its tags still count."""
+        """What comes after a comment that never ends: its tags still count."""
         looked = at
         while (found := _MARKUP.search(text, looked)) is not None:
             looked = found.end()

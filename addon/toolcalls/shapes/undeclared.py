@@ -18,7 +18,7 @@ _MAX_BODY = 16384  # characters, which are looked at whole
 
 
 def undeclared_elements(scan: Scanner, sink: CallSink, tools: Toolbox, opener: str) -> Step[bool]:
-    """One such element, whose tag `opener` stands here. Returns whether it was one."""
+    """One such element, whose tag `opener` is here. Returns whether it was one."""
     name, closer = opener[1:-1], f"</{opener[1:]}"
     space = yield from scan.space(len(opener))
     searched = 0

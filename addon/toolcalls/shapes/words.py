@@ -1,4 +1,4 @@
-"""Words that stand ahead in the text, looked at whole before anything of them is consumed."""
+"""Words that come ahead in the text, looked at whole before anything of them is consumed."""
 
 import re
 from functools import lru_cache
@@ -33,7 +33,7 @@ def word(scan: Scanner, pattern: re.Pattern[str], ahead: int = 0) -> Step[str]:
 def check_name(name: str, place: str) -> None:
     """Raise Unwritable for a tool's name that `word` would not read where it is written."""
     if not name or len(name) > MAX_WORD or not NAME.fullmatch(name):
-        raise Unwritable(f"{name!r} is not a name that stands {place}")
+        raise Unwritable(f"{name!r} cannot be written as a name {place}")
 
 
 def character(scan: Scanner, ahead: int = 0) -> Step[str]:

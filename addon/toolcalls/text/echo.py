@@ -1,6 +1,6 @@
 """Condition 5: where the request already holds, word for word, the text of a candidate that is still coming.
 
-A text of the request may stand there in another form than the one in which a model repeats it: escaped, coloured,
+A text of the request may be there in another form than the one in which a model repeats it: escaped, coloured,
 numbered, as strings of a program. `text/echo_forms.py` takes such layers off. Where lines end counts on neither side:
 there stands one blank, whatever white space there was.
 
@@ -13,7 +13,7 @@ begin alike (an opener, a tool's name).
 
 Where the request holds a beginning more than `_MAX_LOCATIONS` times, the places are not kept. Then only the first one
 is known, and the next one is searched for when the candidate differs there: the text that a candidate repeats never
-stands before the place at which its beginning was found first.
+comes before the place at which its beginning was found first.
 
 Searching is bounded by `_BUDGET` characters, or a few times the request's length: past it every candidate that would
 have to be searched for counts as an echo, since a doubt is text. No reply of a real model comes near it.
@@ -35,7 +35,7 @@ from toolcalls.text.echo_forms import (
 _HEAD = 24  # characters of a candidate by which places are remembered: an opener and a bit of the name
 _MAX_HEADS = 256  # beginnings that are remembered
 _MIN_FIRST = 4  # characters of a first line that says something of the lines before which it stands
-_MAX_PREFIXES = 4  # forms of what stands before a first line that are taken off one text
+_MAX_PREFIXES = 4  # forms of what comes before a first line that are taken off one text
 _MAX_LOCATIONS = 1024  # places of one beginning that are kept
 _BUDGET = 256 * 1024 * 1024  # characters that may be searched for one request
 _BUDGET_PER_CHAR = 16  # or so many times its length
@@ -58,9 +58,9 @@ class EchoIndex:
         self._as_given: dict[str, Location | None] = {}  # the first place of a beginning in the texts as they are
         # First lines of candidates whose line prefixes are known, in the order in which they came.
         self._firsts: dict[str, None] = {}
-        # The number of a text, and a form of what stands before its lines.
+        # The number of a text, and a form of what comes before its lines.
         self._line_prefixes: set[tuple[int, str]] = set()
-        self._added: set[str] = set()  # texts that came behind the first ones
+        self._added: set[str] = set()  # texts that came after the first ones
         self._joined: set[tuple[int, str]] = set()  # the number of a text, and the quotes whose strings were joined
 
     def add(self, text: str) -> None:
@@ -82,7 +82,7 @@ class EchoIndex:
         return made if made.stands else None
 
     def learn(self, first: str) -> None:
-        """Read the texts without what stands before a candidate's first line, and before others like it, too.
+        """Read the texts without what comes before a candidate's first line, and before others like it, too.
 
         first   how that line begins
         """
@@ -178,12 +178,12 @@ class EchoIndex:
         return None
 
     def is_at(self, text: str, location: Location, ahead: int) -> bool:
-        """Whether `text` stands `ahead` characters behind a place."""
+        """Whether `text` stands `ahead` characters after a place."""
         number, at = location
         return number < len(self._texts) and self._texts[number].startswith(text, at + ahead)
 
     def first_as_given(self, start: str, since: Location | None) -> Location | None:
-        """The first place, from a place on, of `start` in the texts as they are: what stands there, stands in a form.
+        """The first place, from a place on, of `start` in the texts as they are: what is there, is in a form.
 
         since   where less of it stood; None for a beginning
         """
@@ -204,9 +204,9 @@ class EchoIndex:
 
 
 class EchoTrace:
-    """One candidate that stands in the request so far. White space at its end does not count until more follows.
+    """One candidate that is in the request so far. White space at its end does not count until more follows.
 
-    While it is short and stands in a text as that is, no form of any text is needed to know that it stands.
+    While it is short and is in a text as that is, no form of any text is needed to know that it stands.
     """
 
     __slots__ = (
@@ -226,7 +226,7 @@ class EchoTrace:
         self._begin(self._plain.feed(text))
 
     def grow(self, piece: str) -> bool:
-        """The candidate goes on with `piece`: whether it still stands in the request. Not to be asked after False."""
+        """The candidate goes on with `piece`: whether it still is in the request. Not to be asked after False."""
         text = self._plain.feed(piece)
         if self._begun is None:
             self._compare(text)
@@ -236,7 +236,7 @@ class EchoTrace:
 
     @property
     def stands(self) -> bool:
-        """Whether all of it that came stands in the request."""
+        """Whether all of it that came is in the request."""
         return self._begun is not None or bool(self._locations) or self._first is not None or self._quotable.exhausted
 
     def _begin(self, whole: str) -> None:

@@ -1,6 +1,6 @@
 """The forms in which a text of the request may have been written: what `text/echo.py` searches for a candidate.
 
-What a tool read stands in its result in the tool's own form: inside JSON, as a string of a program, as HTML, coloured,
+What a tool read is in its result in the tool's own form: inside JSON, as a string of a program, as HTML, coloured,
 with numbered, quoted, dated or wrapped lines, as a diff. A model that repeats it leaves all that away. So each text is
 searched as it is, and with such layers taken off (`variants`, `readings`). And a tool that writes something in front of
 one line does so in front of each (`line_prefixes`), as a program does that holds each line as a string of its own
@@ -38,14 +38,14 @@ _VARIANTS = 8  # of one text, itself among them
 _NUMBER = re.compile(r"(?:[0-9]++(?:[ \t]*+[|\u2502\u2192:]|\t)|(?:> ?)++)[ \t]*+")
 _NUMBERED = frozenset("0123456789>")
 _CHANGED = frozenset("+-")  # and before a line of a diff
-# What stands before a line is like what stands before another by these: numbers, white space, marks of a diff.
+# What comes before a line is like what comes before another by these: numbers, white space, marks of a diff.
 _PREFIX_PARTS = re.compile(r"(\s*[0-9]+[:-]?)|(\s+)|([-+])(?=\s*\Z)")
 _MAX_PREFIX = 120  # characters
 _MAX_SEEN = 64  # places of a first line that are looked at
 _QUOTES = "\"'`"
-_ESCAPED_END = r"(?<!\\)((?:\\\\)*+)(?:\\r)?(?:\\n)?"  # what stands before the quote that ends a string
+_ESCAPED_END = r"(?<!\\)((?:\\\\)*+)(?:\\r)?(?:\\n)?"  # what comes before the quote that ends a string
 
-# What stands in a text as it stands in each of its forms: all but white space, and but what an escape may stand for.
+# What is in a text as it is in each of its forms: all but white space, and but what an escape may stand for.
 _WORD = re.compile(r"[^\s\x1b\"'`$/<>&\\]+")
 # But for escapes that may stand for any character: codes, and entities other than those of HTML's own characters.
 _CODED = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|(?:0?33|e)\[)")
@@ -53,7 +53,7 @@ _NAMED = re.compile(r"&(?:amp;)*+(?!(?:amp|apos);|(?:lt|gt|quot|nbsp)\b)[A-Za-z#
 
 
 def _joint(quotes: str, *, on_one_line: bool = False) -> re.Pattern[str]:
-    """What stands between two strings that hold a line each: the first one's end, and the second one's beginning.
+    """What is between two strings that hold a line each: the first one's end, and the second one's beginning.
 
     quotes       those that a program may choose from, for each line
     on_one_line  of a list on one line, too
@@ -78,7 +78,7 @@ def canonical(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` with one blank where its lines end, but for white space before the first one and behind the last."""
+    """`text` with one blank where its lines end, but for white space before the first one and after the last."""
     return _LINE_END.sub(" ", text) if "\n" in text else text
 
 
@@ -94,7 +94,7 @@ class Plain:
 
     def __init__(self) -> None:
         self._space: list[str] = []  # what waits, and is white space
-        self._begun = ""  # what waits behind it, since a colour may begin so
+        self._begun = ""  # what waits after it, since a colour may begin so
 
     def feed(self, piece: str) -> str:
         """What is decided with this piece."""
@@ -151,7 +151,7 @@ def _joined(lines: Iterable[str]) -> str:
 
 
 def line_prefixes(text: str, first: str) -> Iterator[str]:
-    """The forms, as patterns, of what stands on its line before `first` in a text."""
+    """The forms, as patterns, of what is on its line before `first` in a text."""
     at = text.find(first)
     for _ in range(_MAX_SEEN):
         if at < 0:
@@ -169,7 +169,7 @@ def line_prefixes(text: str, first: str) -> Iterator[str]:
 
 
 def _gutter(before: str) -> str:
-    """The form of what stands before the marks of a diff: the mark is the next character, and what a line of the text
+    """The form of what comes before the marks of a diff: the mark is the next character, and what a line of the text
     itself begins with is none.
     """
     gutter = before[:-1] if before[-1] in "-+ " else before
@@ -186,7 +186,7 @@ def _form(other: str, number: str | None = None, space: str | None = None, sign:
 
 
 def without_prefixes(text: str, prefix: str) -> str:
-    """A variant without what stands before its lines, where that has this form."""
+    """A variant without what comes before its lines, where that has this form."""
     begins = re.compile(f"(?:{prefix})?").match
     # An expression that may be empty matches at each line's beginning.
     return _joined(line[found.end() :].strip(_BLANKS) for line in text.split("\n") if (found := begins(line)))
@@ -207,7 +207,7 @@ def literal_quotes(text: str, first: str) -> set[str]:
 
 
 def joined_literals(text: str, quote: str) -> Iterator[str]:
-    """A variant whose lines stand in strings of a program, one each, as what they say: with the escapes and without."""
+    """A variant whose lines are in strings of a program, one each, as what they say: with the escapes and without."""
     for made in dict.fromkeys(joint.sub(r"\1\n", text) for joint in _JOINTS[quote]):
         if made == text:
             continue

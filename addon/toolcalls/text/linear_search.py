@@ -105,7 +105,7 @@ class _Speller:
         self.exact = True
 
     def sequence(self, items: Iterable[Any], flags: re.RegexFlag, *, last: bool = False) -> str:
-        """Things that stand behind each other. `last`: nothing of the expression stands behind them."""
+        """Things that come after each other. `last`: nothing of the expression comes after them."""
         row = list(items)
         return "".join(self._spelt(str(kind), value, flags, last and number == len(row))
                        for number, (kind, value) in enumerate(row, 1))  # fmt: skip
@@ -200,7 +200,7 @@ def _other_cases(sign: str) -> tuple[str, ...]:
 
 
 def _beyond_ascii(kind: str, value: Any) -> Iterator[tuple[int, int]]:
-    """The characters behind ASCII that a part of a class holds, as ranges; a category is one of ASCII's."""
+    """The characters after ASCII that a part of a class holds, as ranges; a category is one of ASCII's."""
     if kind == "CATEGORY":
         if str(value).startswith("CATEGORY_NOT_"):
             yield _NOT_ASCII
@@ -211,7 +211,7 @@ def _beyond_ascii(kind: str, value: Any) -> Iterator[tuple[int, int]]:
 
 
 def _without(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """What is behind ASCII and in none of some ranges."""
+    """What is after ASCII and in none of some ranges."""
     at = 0x80
     for first, last in sorted(ranges):
         if at < first:

@@ -1,8 +1,8 @@
 """Blocks that notations other than Markdown mark as literal text: heredocs, strings over lines, RST, LaTeX, diffs, ...
 
-A model that shows a file without a fence shows its marks. What stands between them is the file's, as in a fence. Only
+A model that shows a file without a fence shows its marks. What is between them is the file's, as in a fence. Only
 marks that say so by themselves count, and that a sentence, a heading or a rule would not hold at this place: a line of
-dashes is no AsciiDoc unless a line with `[source]` stands before it.
+dashes is no AsciiDoc unless a line with `[source]` comes before it.
 
 Strategy: whole lines are looked at, as they end; of one longer than `REACH` its last characters. A block ends with its
 closing mark, or, where indentation marks it, before the first line that is not indented. An open one lasts to the end,
@@ -32,7 +32,7 @@ _PAIRS: tuple[tuple[str, str], ...] = (
     (r"<((?:tool|function)_(?:result|response)s?)(?:\s[^<>]*)?(?<!/)>(?!.*</\1>)", r"</\g<1>>"),
     (r"<(file)\s+(?:path|name|src|filename)=[^<>]*(?<!/)>(?!.*</\1>)", r"</\g<1>>"),
 )
-# Where the mark stands at the end of a line, or nearly.
+# Where the mark is at the end of a line, or nearly.
 _HEREDOC = re.compile(r"<<<?[-~]?(?:\s?(['\"])([A-Za-z_]\w*)\1|([A-Z_][A-Z0-9_]+))\s*(?:$|[>|&;)])")
 _STRING = re.compile(r"(?:^\s*|[=(\[{,:]\s*|\breturn\s+)[rbfsuRBFU$#]{0,3}(\"\"\"|''')")
 # Strings that only say at their end how they are closed: what opens one, and the closer of what it held.
@@ -55,7 +55,7 @@ _TEMPLATE = re.compile(r"(?:[=(\[,:?]|\breturn|=>)\s*`\s*$")
 _ATTRIBUTES = re.compile(r"\[(?:source|listing|literal|example|quote|verse|stem|subs)\b[^\[\]]*\]\s*$")
 _TITLE = re.compile(r"\.[^\s.].*$")
 _DELIMITER = re.compile(r"(-{2,}|={4,}|\.{4,}|_{4,}|\*{4,}|\+{4,}|`{3,})\s*$")
-# Behind these a block is what is indented: RST's literals and directives, YAML's block scalars, footnotes of Markdown.
+# After these a block is what is indented: RST's literals and directives, YAML's block scalars, footnotes of Markdown.
 _INDENTED = re.compile(
     r"[ \t]*(?:(?:.*[^\s:])?::|\.\. [\w:-]+::.*|(?:- )*[\w.\"'/-]+:\s+[|>][+-]?[0-9]?[+-]?(?:\s+#.*)?"
     r"|\[\^[^\[\]]{1,80}\]:.*)\s*$"
@@ -66,7 +66,7 @@ _BLANK = " \t"
 _FIRST = frozenset("\\#.{[=/+@")
 _MARKS = frozenset("\\#.{[=/+<")  # what a mark of `_PAIRS` begins with
 _MANY_QUOTES = re.compile(r"\"\"\"|'''")
-_QUOTING = re.compile(r"[\"'$]")  # what stands in the opener of each of `_STRINGS`
+_QUOTING = re.compile(r"[\"'$]")  # what is in the opener of each of `_STRINGS`
 _LAST = frozenset(":|>+-`$")
 _INSIDE = re.compile(r"<<|\"\"\"|'''|: [|>]")
 _QUOTE = re.compile(r"[\"'](?:(?<=[rR#@$].)|(?<=[=(,\s]')|\s*$)")  # one that may open a string over lines
@@ -89,7 +89,7 @@ _OPENERS = tuple((re.compile(opener), closer) for opener, closer in _PAIRS)
 
 
 class LiteralBlocks:
-    """Whether a place stands in such a block."""
+    """Whether a place is in such a block."""
 
     __slots__ = ("_asked", "_attributes", "_closer", "_hunk", "_margin", "conversation")
 
@@ -143,7 +143,7 @@ class LiteralBlocks:
             self._open(line, stripped, blanks, attributes=attributes)
 
     def holds(self, blanks: int, first: str) -> bool:
-        """Whether a place is literal in a line that begins with `first` behind so many columns of white space."""
+        """Whether a place is literal in a line that begins with `first` after so many columns of white space."""
         if self._closer is not None:
             return True
         if self._margin is None:

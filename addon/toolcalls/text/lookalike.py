@@ -2,7 +2,7 @@
 
 Such text is never a call, since tags count only as they are spelt; but a person who reads it sees a call, so it gets a
 verdict. Strategy: the skeleton of a text (Unicode Technical Standard 39, section 4) is compared with the skeletons of
-the openers, character by character, and only where a character that is not ASCII stands at or behind one that may begin
+the openers, character by character, and only where a character that is not ASCII is at or after one that may begin
 an opener. So ASCII text costs nothing, and other text one search for those characters.
 
 What is looked for begins in ASCII as an opener does, or with its first character in another form. Both are known when
@@ -71,7 +71,7 @@ def skeleton(text: str) -> str | None:
 
 
 class Spellings:
-    """Openers as they are spelt and as they are drawn. Words are left out: they stand in any prose. Never changes."""
+    """Openers as they are spelt and as they are drawn. Words are left out: they are in any prose. Never changes."""
 
     def __init__(self, literals: Iterable[str]) -> None:
         exact = tuple(dict.fromkeys(literal for literal in literals if not literal[0].isalnum()))
@@ -97,7 +97,7 @@ class LookAlikes:
     def find(self, text: str, start: int, stop: int) -> LookAlike | None:
         """The first one that begins in a stretch, or the end of the text that may still become one.
 
-        The text goes on behind its end, or what is said of its end does not matter any more.
+        The text goes on after its end, or what is said of its end does not matter any more.
         """
         if text.isascii():
             return None
@@ -115,7 +115,7 @@ class LookAlikes:
         for place in range(start, len(text)):
             character = text[place]
             if not odd and not character.isascii():
-                # What stands before it was held if it begins an opener as it is spelt, and only then.
+                # What comes before it was held if it begins an opener as it is spelt, and only then.
                 odd = text[start:place] in spellings.beginnings
                 if not odd:
                     return None

@@ -86,7 +86,7 @@ _SECONDS = frozenset(second for token in _TOKENS for second in (token[1], token[
 _QUOTE = 0  # on the stack of containers; any other number is a list item's content offset, which is at least 2
 
 # The open leaf block.
-_NONE, _PARAGRAPH, _HEADING, _FENCE, _HTML, _HTML_END = range(6)  # _HTML_END: the closer stood on this line
+_NONE, _PARAGRAPH, _HEADING, _FENCE, _HTML, _HTML_END = range(6)  # _HTML_END: the closer was on this line
 
 # States. Up to _TOKEN_START a line's kind is open, and what it does to the blocks before it has not been done.
 (_PREFIX, _MARKER, _DIGITS, _HASHES, _FENCE_RUN, _TOKEN_START,
@@ -232,7 +232,7 @@ class Position:
 
     @property
     def in_prompts_reasoning(self) -> bool:
-        """Whether this place stands in reasoning that nothing in the text has opened."""
+        """Whether this place is in reasoning that nothing in the text has opened."""
         if self._sought is _ANY_REASONING:
             self.settle()
         return self._sought is _ANY_REASONING
@@ -240,7 +240,7 @@ class Position:
     def prompts_reasoning_end(self, text: str, at: int) -> int:
         """Where reasoning that nothing in the text has opened ends in `text`, of which all before `at` was shown.
 
-        -1 where this place stands in no such reasoning, or it does not end there.
+        -1 where this place is in no such reasoning, or it does not end there.
         """
         if not self.in_prompts_reasoning:
             return -1
@@ -268,12 +268,12 @@ class Position:
 
     @property
     def in_fence(self) -> bool:
-        """Whether this place stands in a fence of Markdown's own."""
+        """Whether this place is in a fence of Markdown's own."""
         self.settle()
         return self._leaf == _FENCE
 
     def restart(self) -> None:
-        """A closer of reasoning stands here that closes nothing: all before it was reasoning, and a message begins."""
+        """A closer of reasoning is here that closes nothing: all before it was reasoning, and a message begins."""
         if self.in_prompts_reasoning:
             self._sought, self._tail = None, ""
         self.settle()
@@ -313,18 +313,18 @@ class Position:
             self._advance("\n")
 
     def end_paragraph(self) -> None:
-        """No paragraph goes on behind this place, and so no inline code and no block quote; a fence does."""
+        """No paragraph goes on after this place, and so no inline code and no block quote; a fence does."""
         self.settle()
         if not self._blocks_go_on:
             self._advance("\n\n")
 
     @property
     def _blocks_go_on(self) -> bool:
-        """Whether this place stands in what only its own closer ends."""
+        """Whether this place is in what only its own closer ends."""
         return self._sought is not None or self._leaf == _FENCE or self._literals.open
 
     def closers(self) -> tuple[str, ...]:
-        """What may end the quotation that this place stands in: a closer by itself, a fence on a line of its own."""
+        """What may end the quotation that this place is in: a closer by itself, a fence on a line of its own."""
         self.settle()
         if self._sought is not None:
             return (self._sought.closer,)
@@ -336,7 +336,7 @@ class Position:
 
     @property
     def line_start(self) -> bool:
-        """Whether only spaces, tabs and closers of reasoning stand before this place on its line."""
+        """Whether only spaces, tabs and closers of reasoning come before this place on its line."""
         for piece in reversed(self._unread):
             words = piece.rstrip(" \t")
             if words:
@@ -345,7 +345,7 @@ class Position:
                     return True
                 if last not in CLOSERS_LAST or words[-2:].strip().lower() not in CLOSER_ENDS:
                     return False
-                self.settle()  # the end of a closer may stand there
+                self.settle()  # the end of a closer may be there
                 break
         return self._line_start
 
@@ -355,7 +355,7 @@ class Position:
         return pattern.search(self._tail_of_line()) is not None
 
     def reason(self) -> Quotation | None:
-        """What a construct that starts here would stand in, None for ordinary text.
+        """What a construct that starts here would be in, None for ordinary text.
 
         In reasoning nothing else is tracked: what is code in there is not the reply's code.
         """
@@ -441,12 +441,12 @@ class Position:
         self._sought, self._tail = sought, tail
 
     def _afresh(self) -> None:
-        """A new document, but a quote that reasoning stood in is still one until a blank line."""
+        """A new document, but a quote that reasoning was in is still one until a blank line."""
         self._stack: list[int] = [_QUOTE] if self._quoted else []
         self._leaf = _PARAGRAPH if self._quoted else _NONE
         self._span = 0  # the length of the backtick run that is open in this paragraph
         self._tag = ""  # ">" in what may be a tag, the quote in a quoted attribute of one
-        self._unsure = False  # a backtick stood in what may be a tag: which runs pair up is unknown in this paragraph
+        self._unsure = False  # a backtick was in what may be a tag: which runs pair up is unknown in this paragraph
         self._element = ""  # the closer of an element of code that is open in this paragraph
         self._deep = self._empty_item = False
         self._literals = LiteralBlocks()
@@ -461,8 +461,8 @@ class Position:
         self._first = ""
         self._column = self._base = self._depth = 0  # base: where the content of the innermost matched container starts
         self._line_start = True
-        self._after_closer = False  # a closer of reasoning stood on this line: nothing to see, but it is no blank line
-        self._after_quote = self._pending = False  # pending: a list marker with white space behind it
+        self._after_closer = False  # a closer of reasoning was on this line: nothing to see, but it is no blank line
+        self._after_quote = self._pending = False  # pending: a list marker with white space after it
         self._rule = ""
 
     def _indent(self) -> int:
@@ -631,7 +631,7 @@ class Position:
 
     def _prefix(self, char: str) -> bool:
         if char in " \t":
-            if self._after_quote:  # the blank behind ">" belongs to it, of a tab one column
+            if self._after_quote:  # the blank after ">" belongs to it, of a tab one column
                 self._base, self._after_quote = self._base + 1, False
             self._column += 4 - self._column % 4 if char == "\t" else 1
             self._match_items()
@@ -736,7 +736,7 @@ class Position:
         return False
 
     def _rule_or_text(self, char: str) -> bool:
-        """`_underline`: 1 an unbroken run so far, 2 the same and blanks behind it, 0 no setext underline."""
+        """`_underline`: 1 an unbroken run so far, 2 the same and blanks after it, 0 no setext underline."""
         if char == self._rule:
             self._rule_count += 1
             self._underline = 1 if self._underline == 1 else 0
@@ -786,7 +786,7 @@ class Position:
         return False
 
     def _closing(self, char: str) -> bool:
-        """`_underline`: 1 in the run, 2 in the blanks behind it."""
+        """`_underline`: 1 in the run, 2 in the blanks after it."""
         if char == self._fence and self._underline == 1:
             self._run += 1
         elif char in " \t":

@@ -74,7 +74,7 @@ class Match(Protocol):
     """A match."""
 
     def end(self) -> int:
-        """The offset behind it."""
+        """The offset after it."""
 
     def expand(self, template: str) -> str:
         """A replacement with its groups filled in."""
@@ -112,7 +112,7 @@ class Pattern:
         return found
 
     def match(self, text: str, start: int, end: int, work: Work) -> Match | None:
-        """The match that begins at `start` and ends at `end` or before; what stands before `start` is seen.
+        """The match that begins at `start` and ends at `end` or before; what comes before `start` is seen.
 
         On a text of n characters an expression is tried in at most about n ** (q + 1) * 2 ** a steps, where q counts
         what may repeat and a what is one of two, unless a group repeats. Where that is little, `re` is quicker.

@@ -121,7 +121,7 @@ class Scanner:
         """Put back what was consumed and not drained, all but its first `size` characters, to be read again."""
         whole = "".join(self.taken)
         back = self.taken_size - size
-        if back <= self.pos:  # it still stands in `text`, which may be long
+        if back <= self.pos:  # it still is in `text`, which may be long
             self.pos -= back
         else:
             self.text = whole[size:] + self.text[self.pos :]

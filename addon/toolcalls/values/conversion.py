@@ -4,7 +4,7 @@ Strategy. A value keeps the spelling that the model gave it (law 11): what is st
 that big integers, `1e400`, `1.10`, key order, duplicate keys and inner white space survive; only what is not JSON is
 respelt (`007`, `True`). Loading and dumping again would lose all of these.
 
-Types come from the declared schema (`schema.py`, whose names stand here too) and are tried in the order null, integer,
+Types come from the declared schema (`schema.py`, whose names are here too) and are tried in the order null, integer,
 number, boolean, object, array, string. Where the schema names none, the dialect's own rule holds.
 
 Strict JSON (RFC 8259) is recognised here by regular expressions for the flat parts and an explicit stack for nesting:
@@ -54,7 +54,7 @@ _string = re.compile(_STR)
 _number = re.compile(_NUM)
 _scalar = re.compile(_FLAT)
 _key = re.compile(rf"{_WS}({_STR}){_WS}:{_WS}")
-# All flat items that are followed by a comma, in one step; what comes behind must be one more item.
+# All flat items that are followed by a comma, in one step; what comes after must be one more item.
 _flat_items = re.compile(rf"(?:{_WS}{_FLAT}{_WS},)*+{_WS}")
 _flat_members = re.compile(rf"(?:{_WS}{_STR}{_WS}:{_WS}{_FLAT}{_WS},)*+")
 
@@ -68,14 +68,14 @@ def _end(pattern: re.Pattern[str], text: str, pos: int) -> int:
 
 
 def _next_value(text: str, pos: int, closer: str) -> int:
-    """From behind `{`, `[` or `,` to the next value that is nested or last in its container."""
+    """From after `{`, `[` or `,` to the next value that is nested or last in its container."""
     if closer == "]":
         return _end(_flat_items, text, pos)
     return _end(_key, text, _end(_flat_members, text, pos))
 
 
 def value_end(text: str, pos: int) -> int:
-    """The offset behind the value that starts at `pos`; ValueError when there is none."""
+    """The offset after the value that starts at `pos`; ValueError when there is none."""
     closers: list[str] = []
     while True:
         opener = text[pos : pos + 1]
@@ -105,7 +105,7 @@ def value_end(text: str, pos: int) -> int:
 def is_json(text: str) -> bool:
     """Whether the text is one strict JSON value (RFC 8259) with nothing but white space around it.
 
-    Any depth, any number of digits; no NaN or Infinity, no BOM. A lone surrogate that stands in a string as a character
+    Any depth, any number of digits; no NaN or Infinity, no BOM. A lone surrogate that is in a string as a character
     (not as an escape) is accepted: the grammar allows it, and only UTF-8 cannot carry it.
     """
     try:

@@ -82,7 +82,7 @@ class DamagedJson(Transducer):
         return self._read_as(char, pos, size)
 
     def _read_as(self, char: str, pos: int, size: int) -> int:
-        """The state reads `char`, which `size` characters at `pos` say. Returns the offset behind them."""
+        """The state reads `char`, which `size` characters at `pos` say. Returns the offset after them."""
         while self._state(self, char, 0) == 0 and self.failed is None:
             pass
         return pos if self.failed is not None else pos + size

@@ -43,5 +43,5 @@ NUMBER: dict[str, dict[str, str]] = {
     "e sign": dict.fromkeys(DIGITS, "exponent"),
     "exponent": dict.fromkeys(DIGITS, "exponent"),
 }
-# The parts behind which a number may end.
+# The parts after which a number may end.
 WHOLE_NUMBER = frozenset({"zero", "integer", "fraction", "exponent"})

@@ -1,15 +1,15 @@
 r"""Where a JSON string ends whose own quotes lost their escapes: `{"command": "echo "hi""}`.
 
-In sound JSON, what stands behind the closing quote of a member's value is the object's closer, or a comma and the next
-key. Behind a quote that is text, something else stands. So a string is read on past such quotes, where that is the only
+In sound JSON, what comes after the closing quote of a member's value is the object's closer, or a comma and the next
+key. After a quote that is text, something else stands. So a string is read on past such quotes, where that is the only
 reading: they come in pairs, up to a quote that ends the value, on one line, with no mark of a call's form between, and
-no object behind another. What may as well be a missing comma, or a key without a quote, is left as broken as it is; and
+no object after another. What may as well be a missing comma, or a key without a quote, is left as broken as it is; and
 so are the items of an array, where a comma between two quotes has two meanings.
 """
 
 import re
 
-_MOST = 4096  # characters that are looked at behind the first quote
+_MOST = 4096  # characters that are looked at after the first quote
 _SPACE = 1024
 _GAP = " \t\n\r\xa0"
 _LONGEST_KEY = 1024
@@ -29,7 +29,7 @@ class _Undecided(Exception):
 
 
 def end_of_value(text: str, at: int, *, final: bool) -> int:
-    """The offset of the quote that ends a member's value: of the one at `at` in it, or of one behind that.
+    """The offset of the quote that ends a member's value: of the one at `at` in it, or of one after that.
 
     -1 where more text decides; `final`: none comes.
     """
@@ -42,7 +42,7 @@ def end_of_value(text: str, at: int, *, final: bool) -> int:
 
 
 def _beyond(text: str, at: int, *, final: bool) -> int:
-    """The quote behind the one at `at`, which is text, that ends the string; `at` where none does for sure."""
+    """The quote after the one at `at`, which is text, that ends the string; `at` where none does for sure."""
     quotes, pos, limit = 1, at + 1, at + _MOST
     closed = False  # an object has ended
     while True:
@@ -61,14 +61,14 @@ def _beyond(text: str, at: int, *, final: bool) -> int:
 
 
 def _is_text(text: str, at: int, *, final: bool) -> bool:
-    """Whether what stands behind the quote at `at` says that it does not end a value, and nothing is missing there."""
+    """Whether what comes after the quote at `at` says that it does not end a value, and nothing is missing there."""
     place = _behind_space(text, at + 1, final=final)
     char = text[place] if place < len(text) else ""
     if char in "}]/#":
         return False
     if char == ",":
         place = _behind_space(text, place + 1, final=final)
-        while text.startswith(",", place):  # a comma that stands twice
+        while text.startswith(",", place):  # a comma that comes twice
             place = _behind_space(text, place + 1, final=final)
         char = text[place] if place < len(text) else ""
         if not char:
@@ -100,7 +100,7 @@ def _is_key(text: str, at: int, *, final: bool) -> bool:
 
 
 def _matches(whole: re.Pattern[str], part: re.Pattern[str], text: str, at: int, *, final: bool) -> bool:
-    """Whether `whole` stands here; `part` is what it may be so far."""
+    """Whether `whole` is here; `part` is what it may be so far."""
     if whole.match(text, at) is not None:
         return True
     if not final and part.fullmatch(text, at) is not None:

@@ -130,7 +130,7 @@ class NativeArguments:
         return piece[:at] + self._behind(piece[at:])
 
     def _behind(self, piece: str) -> str:
-        """A piece behind the whole object: the same object again goes."""
+        """A piece after the whole object: the same object again goes."""
         left = ""
         while piece and self._object:
             if not self._matched:

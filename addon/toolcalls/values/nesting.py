@@ -24,12 +24,12 @@ class Nesting:
         self._max_depth = max_depth
         self._to_close = to_close
         self.in_string = False
-        self._escaped = False  # the last piece ended behind a backslash
+        self._escaped = False  # the last piece ended after a backslash
 
     def feed(self, piece: str) -> int:
         """Read the next piece. Returns the offset where it stops, -1 where it does not.
 
-        It stops in front of the bracket that opens one container too many, and behind the one that closes the first.
+        It stops in front of the bracket that opens one container too many, and after the one that closes the first.
         """
         at, end = 0, len(piece)
         while at < end:

@@ -149,7 +149,7 @@ def _spelt(member: object) -> str:
         return "[" + ",".join(map(_spelt, member)) + "]"
     if isinstance(member, msgspec.Raw):
         return text_of(member)
-    try:  # spelt alike, whatever stands beside it
+    try:  # spelt alike, whatever is beside it
         return msgspec.json.encode(member).decode()
     except UnicodeEncodeError:
         return quote(member) if isinstance(member, str) else json.dumps(member)
@@ -205,7 +205,7 @@ def _items_of(raw: bytes | msgspec.Raw) -> list[Any]:
 
 
 def _opened(raw: bytes | msgspec.Raw, opener: str) -> tuple[str, int]:
-    """The text of raw JSON, and the place behind its opener; 0 where it begins otherwise."""
+    """The text of raw JSON, and the place after its opener; 0 where it begins otherwise."""
     text = bytes(raw).decode(errors="replace")
     at = _past(text, 0)
     return text, _past(text, at + 1) if text[at] == opener else 0

@@ -44,7 +44,7 @@ def parameter_types(
     path   one key for each object on the way, None for the items of an array; without one, the schema's own value
     root   the schema that references are resolved in, where it is another
 
-    Looks into `properties`, else `patternProperties`, else `additionalProperties`, also behind `$ref`, `allOf`, `anyOf`
+    Looks into `properties`, else `patternProperties`, else `additionalProperties`, also after `$ref`, `allOf`, `anyOf`
     and `oneOf`. None when nothing is said: unknown key, no type named, malformed schema.
     """
     return _Resolver(schema if root is None else root).types(schema, path) or None
@@ -57,13 +57,13 @@ def required_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def required_keys(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys that the argument object must have, also behind `$ref` and `allOf`; () when nothing is said."""
+    """The keys that the argument object must have, also after `$ref` and `allOf`; () when nothing is said."""
     lists = (layer.get("required") for layer in _layers(schema, ("allOf",)))
     return _distinct(key for names in lists if isinstance(names, list | tuple) for key in names)
 
 
 def declared_keys(schema: Mapping[str, Any]) -> tuple[str, ...]:
-    """The keys that the argument object may have, in order, also behind `$ref`, `allOf`, `anyOf` and `oneOf`."""
+    """The keys that the argument object may have, in order, also after `$ref`, `allOf`, `anyOf` and `oneOf`."""
     maps = (layer.get("properties") for layer in _layers(schema, ("allOf", "anyOf", "oneOf")))
     return _distinct(key for properties in maps if isinstance(properties, Mapping) for key in properties)
 

@@ -1,4 +1,4 @@
-"""Where the members of a JSON object and the items of a JSON array stand in its text.
+"""Where the members of a JSON object and the items of a JSON array are in its text.
 
 What is changed there is put between what stays, so white space, key order and the spelling of numbers survive.
 """
@@ -32,7 +32,7 @@ def spans(text: str, at: int = 0) -> Iterator[Span]:
             if key is None:
                 raise ValueError(f"no key at offset {at}")
             step = json.loads(key[0])
-            at = _past(text, _past(text, key.end()) + 1)  # behind the colon
+            at = _past(text, _past(text, key.end()) + 1)  # after the colon
         end = value_end(text, at)
         yield step, at, end
         at, number = _past(text, end), number + 1

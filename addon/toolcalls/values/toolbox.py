@@ -32,7 +32,7 @@ class Named:
 
     name       the declared one
     repair     what was wrong with the name that came
-    arguments  the arguments that stood in that name, "" for none
+    arguments  the arguments that was in that name, "" for none
     """
 
     name: str
@@ -78,7 +78,7 @@ class Toolbox:
 
         It is itself when declared; else the only declared one from which it differs by a prefix up to a separator
         (`functions.`, `mcp__server__`), or by case, `-`, `_` and blanks; else what follows its last `:`. A colon
-        behind the name belongs to the text around it.
+        after the name belongs to the text around it.
         """
         name = written.strip()
         if name in self._tools:

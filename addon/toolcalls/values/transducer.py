@@ -5,9 +5,9 @@ character for character, so big numbers, key order, duplicate keys and inner whi
 write instead is respelt where its meaning is certain, and each such repair is named once. Nothing is ever supplied for
 what was cut off, and what has two meanings fails: `007`, `5.`, `[1,,2]`, NaN, a missing comma or colon.
 
-In an object a comma or a colon that stands twice has one meaning.
+In an object a comma or a colon that comes twice has one meaning.
 
-Held back is only what is undecided: a comma, with the white space behind it, until an item follows; a literal until its
+Held back is only what is undecided: a comma, with the white space after it, until an item follows; a literal until its
 last letter; an escape until it is whole. The rest of the state is one closer for each open container, at most
 MAX_DEPTH, so there is no recursion. Every step depends on the state and the characters alone, never on where a piece
 ends: any split gives the same output, repairs, offset and verdict.
@@ -62,7 +62,7 @@ class Transducer:
     repairs  what was not strict JSON, each name once, in the order of appearance:
 
              single_quotes   'a'                      → "a"
-             raw_newline     control characters that stand raw in a string, of any kind → their escapes
+             raw_newline     control characters that are raw in a string, of any kind → their escapes
              invalid_escape  `\'` in double quotes    → '; `\x41`, `\U0001f600` → the character; any other → a
                              backslash that was meant as such
              trailing_comma  [1,]                     → [1]
@@ -98,7 +98,7 @@ class Transducer:
         self._read = 0  # characters consumed by the calls of `feed` before this one
         self._origin = 0  # what added to a position in the piece at hand makes it an offset
         self._started = False
-        self._comma: list[str] = []  # a comma that may be trailing, and the white space behind it
+        self._comma: list[str] = []  # a comma that may be trailing, and the white space after it
         self._behind_comment: Callable[[Transducer, str, int], int] = Transducer._value
         self._quote = '"'
         self._run = STRING_RUNS['"']
@@ -109,10 +109,10 @@ class Transducer:
         self._part = "start"
 
     def feed(self, text: str, start: int = 0) -> tuple[str, int]:
-        """Read `text[start:]`: the strict JSON that is decided by it, and the offset behind what was consumed.
+        """Read `text[start:]`: the strict JSON that is decided by it, and the offset after what was consumed.
 
-        Everything is consumed unless the value ends or fails: then the offset is behind the value's last character, or
-        at the character that cannot be. Behind the end nothing is consumed any more.
+        Everything is consumed unless the value ends or fails: then the offset is after the value's last character, or
+        at the character that cannot be. After the end nothing is consumed any more.
         """
         if self._state is Transducer._string:
             found = self._run(text, start)
@@ -141,7 +141,7 @@ class Transducer:
 
     @property
     def comma_waits(self) -> bool:
-        """Whether what was read ends behind a comma that may be trailing."""
+        """Whether what was read ends after a comma that may be trailing."""
         return bool(self._comma)
 
     @property
@@ -203,7 +203,7 @@ class Transducer:
         return pos + 1
 
     def _open_value(self, text: str, pos: int) -> int:
-        """What stands at `pos` is neither white space nor a comment nor a closer that may stand there."""
+        """What is at `pos` is neither white space nor a comment nor a closer that may be there."""
         char = text[pos]
         if not self._started:
             if self._only_object and char != "{":
@@ -259,21 +259,21 @@ class Transducer:
     # --- states between tokens ----------------------------------------------------------------------------------------
 
     def _value(self, text: str, pos: int) -> int:
-        """At the beginning, and behind a colon."""
+        """At the beginning, and after a colon."""
         if text[pos] == ":" and self._started:
             self._repair("doubled_separator")
             return pos + 1
         return self._gap(text, pos) if text[pos] in self._gaps else self._open_value(text, pos)
 
     def _item(self, text: str, pos: int) -> int:
-        """In an array, at its beginning or behind a comma."""
+        """In an array, at its beginning or after a comma."""
         char = text[pos]
         if char in self._gaps:
             return self._gap(text, pos)
         return self._close(pos) if char == "]" else self._open_value(text, pos)
 
     def _key(self, text: str, pos: int) -> int:
-        """In an object, at its beginning or behind a comma."""
+        """In an object, at its beginning or after a comma."""
         char = text[pos]
         if char in self._gaps:
             return self._gap(text, pos)
@@ -309,7 +309,7 @@ class Transducer:
         return pos + 1
 
     def _behind(self, text: str, pos: int) -> int:
-        """Behind a value that stands in a container."""
+        """After a value that is in a container."""
         char = text[pos]
         if char in self._gaps:
             return self._gap(text, pos)
@@ -492,7 +492,7 @@ class Transducer:
         return pos + 1
 
     def _escaped_gap(self, text: str, pos: int) -> int:
-        """Behind a backslash between values."""
+        """After a backslash between values."""
         if text[pos] not in "nrt":
             return self._fail("no line end", pos)
         self._repair("escaped_line_end")
@@ -514,7 +514,7 @@ class Transducer:
         return star + 1
 
     def _star(self, text: str, pos: int) -> int:
-        """Behind an asterisk in a comment."""
+        """After an asterisk in a comment."""
         if text[pos] == "/":
             self._state = self._behind_comment
         elif text[pos] != "*":

@@ -2,7 +2,7 @@
 
 A string that is exactly one JSON value of the type that is wanted, and where no string is, is that value; an object,
 array, number or boolean where only a string is wanted is the string of its own characters. Nothing else is touched:
-what stands around a value, and the value's own spelling, stay as the model wrote them.
+what is around a value, and the value's own spelling, stay as the model wrote them.
 
 `TypeWatch` finds the first such value while the arguments come, by its first character; `mended_types` mends all of
 them when all is there. Both decide by the same rule, so what has left before the first one is right. Each change is
@@ -189,7 +189,7 @@ class TypeWatch:
     def __init__(self, types_at: Callable[[Path], Types | None]) -> None:
         self._types_at = types_at
         self._open: list[tuple[str, Path]] = []  # the closer of each container, and the way to it
-        self._expects = "value"  # or "key", "colon", "behind"
+        self._expects = "value"  # or "key", "colon", "after"
         self._fresh = True  # nothing has come in the latest container
         self._in = ""  # "string", "key" or "scalar"
         self._escaped = False

@@ -21,7 +21,7 @@ _BESIDE = (
 )
 _REASONING = ("reasoning_tokens", "thoughtsTokenCount", "total_thought_tokens")
 _APART = ("thoughtsTokenCount", "total_thought_tokens")  # counted beside the output
-_AROUND = ("message", "response", "metadata", "interaction", "delta")  # what a usage may stand in
+_AROUND = ("message", "response", "metadata", "interaction", "delta")  # what a usage may be in
 _DETAILS = (
     "prompt_tokens_details",
     "completion_tokens_details",

@@ -139,7 +139,7 @@ def pointer(steps: Sequence[Step]) -> str:
 
 
 def defect_of(mismatch: Mismatch, text: str) -> Defect:
-    """A mismatch as a defect of the arguments that stand in `text`."""
+    """A mismatch as a defect of the arguments that are in `text`."""
     path = pointer(mismatch.steps)
     if mismatch.wanted is None:
         return Defect("missing_argument", path, at=place_of(text, mismatch.steps[:-1]))

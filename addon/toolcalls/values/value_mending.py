@@ -1,7 +1,7 @@
 """The arguments of one native call, mended in their values while they come: what is no JSON, and what has another type.
 
 Sound arguments pass as they come. From the first character on that is no JSON, or that begins a value of another type
-than the schema declares, all is held until the object closes, and then decided at once: mended, or as it came. Behind a
+than the schema declares, all is held until the object closes, and then decided at once: mended, or as it came. After a
 comma that ends a piece, the next character says whether it is one too many; until then it waits. What was cut off, or
 is longer than is kept, leaves as it came (law 6).
 """
@@ -123,7 +123,7 @@ class ValueMending:
         return left
 
     def _close(self, piece: str) -> int:
-        """The offset in a piece behind the object, -1 where it goes on."""
+        """The offset in a piece after the object, -1 where it goes on."""
         if self._json is None:
             return self._end.feed(piece)
         made, end = self._json.feed(piece)
@@ -142,7 +142,7 @@ class ValueMending:
         return kept
 
     def _decide(self, rest: str) -> str:
-        """The object has closed: mend what is to be mended. `rest`: what stands behind it."""
+        """The object has closed: mend what is to be mended. `rest`: what comes after it."""
         came, tail = "".join(self._came), self._unsent
         if self._suspicious and not rest.strip(_CLOSERS):
             made, repairs = self._meant(came)
@@ -174,7 +174,7 @@ class ValueMending:
                 repairs.append("wrong_type")
         return made, repairs
 
-    # --- what stands behind it, or in its place -----------------------------------------------------------------------
+    # --- what comes after it, or in its place -----------------------------------------------------------------------
 
     def _after(self, piece: str) -> str:
         if self._surplus is None and (self._json is None or not piece.strip(_SPACE)):

@@ -41,7 +41,7 @@ from toolcalls.wires.mending import Mender, Mending
 # One event of a frame, with its lane: what a reply carries side by side (choices, blocks, items).
 type Part = tuple[int, Event]
 
-# The payload behind which a stream of OpenAI's holds nothing; some servers keep the connection open behind it.
+# The payload after which a stream of OpenAI's holds nothing; some servers keep the connection open after it.
 STREAM_END = b"[DONE]"
 
 
@@ -172,7 +172,7 @@ class Wire:
     stream, whole     make a codec for one reply, streamed or whole
     events            makes a decoder for a stream that is only read, where the codec keeps each frame until it is
                       encoded; None where the codec can do it
-    answer, answering   a reply of our own making with calls, whole, and what writes it behind a stream that has begun;
+    answer, answering   a reply of our own making with calls, whole, and what writes it after a stream that has begun;
                       None where the API has no place for calls
     mends_stream, mends_whole   make what mends the damaged native calls of one reply; None where the API has none
     event_name        the member of a payload that names its event in a stream; "" where events have no names

@@ -1,7 +1,7 @@
 """A reply of our own making: what the client is given where the upstream's error quotes the call that its model made.
 
 Each API that has a place for calls writes such a reply in a file `answer` of its own, whole or as a stream. Where a
-stream has begun before its error came, only the rest is written, behind what the client has already.
+stream has begun before its error came, only the rest is written, after what the client has already.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class AnsweredCall:
 class Answer:
     """A reply with calls.
 
-    text, reasoning   what stands before the calls; "" for none
+    text, reasoning   what comes before the calls; "" for none
     digest            tells the reply from others: what the ids in it are made of
     model             as the request names it
     created           seconds since 1970, 0 where nobody knows; `created_at` is the same moment as ISO 8601 has it

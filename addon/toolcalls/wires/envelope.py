@@ -8,7 +8,7 @@ mean what they seem to is not guessed: a probe text is put between them and deco
 import re
 from collections.abc import Callable
 
-# What must not stand in JSON string contents that are taken as they are: quotes, escapes, raw control characters.
+# What must not be in JSON string contents that are taken as they are: quotes, escapes, raw control characters.
 _SPECIAL = re.compile(rb'["\\\x00-\x1f]')
 _PROBE = "toolcalls-probe"
 # A server that changes its envelope with every frame is not worth learning from.

@@ -126,7 +126,7 @@ def _texts(headers: bytes) -> dict[str, str]:
     try:
         for name, start, end in _places(headers):
             if name in names:
-                raise BrokenMessage("a header stands twice")
+                raise BrokenMessage("a header comes twice")
             names.add(name)
             at = start + 1 + headers[start]
             if headers[at] == _STRING:

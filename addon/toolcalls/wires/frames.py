@@ -1,12 +1,12 @@
 r"""Bodies that arrive in pieces, cut into frames that keep every raw byte: SSE events, NDJSON lines, array elements,
 messages of AWS event streams.
 
-Strategy. A frame is what stands between two ends, with its end, exactly as it came (law 1); the payload beside it is
+Strategy. A frame is what is between two ends, with its end, exactly as it came (law 1); the payload beside it is
 what a wire decodes. All frames' `raw`, joined, are the bytes fed, whatever they hold. Bytes of an unfinished frame are
 kept in one growing buffer and searched once: only the two last bytes of it can be part of an end that was cut.
 
 SSE: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream . Lines end with LF, CRLF or
-CR, and a frame ends with a blank line. Line ends that stand before a frame's first line mean nothing there; they leave
+CR, and a frame ends with a blank line. Line ends that come before a frame's first line mean nothing there; they leave
 at once as a frame without data. That also settles a CRLF that is cut: a blank line is taken at its CR, without waiting
 for a LF that may never come, and the LF, if it comes, is a frame of its own (`tail`), which leaves where the frame
 before it has left. So the cutting of the bytes never changes the data of the frames that have any, nor the joined
@@ -33,7 +33,7 @@ Form = Literal["sse", "ndjson", "json_array", "eventstream", "eventstream_chunks
 _BOM = b"\xef\xbb\xbf"
 _LINE_ENDS = re.compile(rb"[\r\n]+")
 _LINE_END = re.compile(rb"\r\n?|\n")
-# A line end and a blank line behind it; the CR of a CRLF is no line end of its own.
+# A line end and a blank line after it; the CR of a CRLF is no line end of its own.
 _BLANK_LINE = re.compile(rb"(?:\r\n|\r(?!\n)|\n)(?:\r\n?|\n)")
 _DATA_LINE = re.compile(rb"data(?<![^\r\n]data)(?::\x20?([^\r\n]*+)|(?=[\r\n]|\Z))")
 _OUTSIDE = re.compile(rb'["{}]')
@@ -47,9 +47,9 @@ _LARGE = 64 * 1024  # bytes of a frame from which on its lines are not all made 
 class Frame(msgspec.Struct, frozen=True, gc=False):
     """One frame of a body.
 
-    raw        exactly what stood on the wire, with its end (SSE: the blank line)
+    raw        exactly what was on the wire, with its end (SSE: the blank line)
     data       the payload (SSE: the `data` lines joined by LF); None when there is none
-    complete   False for what stood after the last end when the body ended; SSE readers ignore such an event
+    complete   False for what was after the last end when the body ended; SSE readers ignore such an event
     tail       the LF of a CRLF that was cut, whose CR the frame before it ends with
     """
 
@@ -143,7 +143,7 @@ class _Frames:
         raise NotImplementedError
 
     def _end(self, body: bytes | bytearray, searched: int) -> int:
-        """The offset behind the first frame that ends in or after `searched`; -1 when none does."""
+        """The offset after the first frame that ends in or after `searched`; -1 when none does."""
         raise NotImplementedError
 
     def _data(self, raw: bytes) -> bytes | None:
@@ -232,7 +232,7 @@ def event(data: bytes, like: bytes, *, keep: bool = False, name: str | None = No
     name   the event's name, in the place of the one that `like` has
 
     Always ends with a blank line. A payload that holds line ends becomes several `data` lines, so that it can never
-    end the event or add a field. A BOM of `like` is left out: the new event need not stand at the start of the body.
+    end the event or add a field. A BOM of `like` is left out: the new event need not be at the start of the body.
     """
     bare = not keep or like.find(b"\n") == len(like) - 2
     if bare and name is None and like[:6] == b"data: " and not (13 in like or 10 in data or 13 in data):
@@ -243,7 +243,7 @@ def event(data: bytes, like: bytes, *, keep: bool = False, name: str | None = No
     places = [place for place, line in enumerate(lines) if _data_value(line) is not None]
     tight = bool(places) and lines[places[0]].startswith(b"data:") and not lines[places[0]].startswith(b"data: ")
     payload = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-    # A reader drops one space behind the colon, so a value that starts with one needs another.
+    # A reader drops one space after the colon, so a value that starts with one needs another.
     written = [(b"data:" if tight and not line.startswith(b" ") else b"data: ") + line for line in payload]
     if keep:
         first = places[0] if places else len(lines)
@@ -277,7 +277,7 @@ class _Measured(_Frames):
 class JSONArray(_Measured):
     """A JSON array that is sent element by element, as Gemini does without `alt=sse`; each object in it is a frame.
 
-    What stands between the elements leaves as it comes, as frames without data, and no element is ever left out: so the
+    What is between the elements leaves as it comes, as frames without data, and no element is ever left out: so the
     commas stay right. A body that is one object (an error) is one frame. Braces in strings count for nothing.
     """
 
@@ -319,7 +319,7 @@ class JSONArray(_Measured):
         return frames
 
     def _mark(self, held: bytearray, at: int) -> int:
-        """The offset of the next brace that stands in no string; -1 when there is none."""
+        """The offset of the next brace that is in no string; -1 when there is none."""
         while True:
             if self._in_string:
                 at = _end_of(_IN_STRING.match(held, at), at)
@@ -338,7 +338,7 @@ class JSONArray(_Measured):
             at += 1
 
     def build(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:  # noqa: ARG002 - it has neither
-        """A new element; another one beside it stands behind a comma."""
+        """A new element; another one beside it comes after a comma."""
         return data if keep else b",\r\n" + data
 
     def _data(self, raw: bytes) -> bytes | None:
@@ -349,7 +349,7 @@ def _end_of(found: re.Match[bytes] | None, at: int) -> int:
     return at if found is None else found.end()
 
 
-# The name of an event and what stands before its payload; what ends in Exception is one.
+# The name of an event and what comes before its payload; what ends in Exception is one.
 _NAMED = re.compile(rb'\s*\{\s*"([\w.:-]{1,255})"\s*:\s*')
 _EXCEPTION = "Exception"
 _CHUNK = "chunk"
@@ -413,7 +413,7 @@ class EventStreamChunks(EventStream):
     """
 
     def build(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:
-        """A new chunk with this payload. `keep`: the padding that stands beside it in `like` stays."""
+        """A new chunk with this payload. `keep`: the padding that is beside it in `like` stays."""
         found = _NAMED.match(data)
         if found is not None and found[1].endswith(_EXCEPTION.encode()):
             return super().build(data, like, keep=keep, name=name)

@@ -22,7 +22,7 @@ from toolcalls.values.toolbox import Named
 from toolcalls.values.validation import defect_of, unreadable
 from toolcalls.values.value_mending import Held, ValueMending
 
-CUT = frozenset({"length", "content_filter", "failed"})  # finish reasons behind which nothing may be completed
+CUT = frozenset({"length", "content_filter", "failed"})  # finish reasons after which nothing may be completed
 _KEPT = 64 * 1024  # characters of arguments that are kept to be shown
 _OTHERS = frozenset({"name", "markup_in_name", "call_in_error"})  # repairs that are not the protocol's
 
@@ -73,7 +73,7 @@ class CallArguments:
     """The arguments of one call as they come: what the API asks of them is mended first, and then their values.
 
     tool      the tool's name, which is known before they begin
-    instead   those that stood in its name, "" for none
+    instead   those that was in its name, "" for none
     """
 
     __slots__ = ("_came", "_left", "_mending", "_native", "_pending", "_room", "_values", "instead", "tool")

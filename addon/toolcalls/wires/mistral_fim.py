@@ -16,7 +16,7 @@ def _codec(*, streamed: bool) -> Codec:
 
 
 def request_of(body: bytes) -> Request:
-    """The texts before and behind the gap."""
+    """The texts before and after the gap."""
     fields = rawjson.loaded(body)
     if not isinstance(fields, dict):
         raise ValueError("the request body is no object")

@@ -26,7 +26,7 @@ class Answering(answers.Answering):
         self._outer = self._outer or {key: line[key] for key in ("model", "created_at") if key in line}
 
     def rest(self, answer: Answer) -> list[bytes] | None:
-        """The lines of the answer: no calls stand in the one that ends it, where nobody looks for them."""
+        """The lines of the answer: no calls are in the one that ends it, where nobody looks for them."""
         if self.answered:
             return None
         outer = self._outer or _outer(answer)

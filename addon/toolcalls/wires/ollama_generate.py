@@ -1,6 +1,6 @@
 """`ollama_generate`: Ollama's completion of a prompt (`/api/generate`), streamed as NDJSON and whole. Observed only.
 
-https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-completion. The text stands in `response`. There is no
+https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-completion. The text is in `response`. There is no
 place for calls, so nothing is ever changed; the verdicts say what a call would have become.
 """
 

@@ -1,6 +1,6 @@
 """`openai_completions`: OpenAI's completions of a prompt (`/completions`), streamed over SSE and whole. Observed only.
 
-https://platform.openai.com/docs/api-reference/completions. The text stands in `choices[].text`; a lane is a choice.
+https://platform.openai.com/docs/api-reference/completions. The text is in `choices[].text`; a lane is a choice.
 There is no place for calls, so nothing is ever changed; the verdicts say what a call would have become.
 """
 

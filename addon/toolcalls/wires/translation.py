@@ -19,7 +19,7 @@ class Translation:
     is_reply     whether a body is a reply with a message, and no error
     to_other     a reply in the other's words
     from_other   that, after something became of it, in the words of the reply that came
-    calls        what stands in each body that holds native calls
+    calls        what is in each body that holds native calls
     """
 
     wire: str

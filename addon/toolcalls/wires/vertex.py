@@ -1,13 +1,13 @@
 """Paths of Google's Vertex AI that lead to another company's model: `publishers/P/models/M:rawPredict`.
 
 https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/use-partner-models. The body and the reply are
-those of the publisher's own API. The model's name stands in the path, where its colon may be escaped.
+those of the publisher's own API. The model's name is in the path, where its colon may be escaped.
 """
 
 from urllib.parse import urlsplit
 
 _METHODS = frozenset({"rawPredict", "streamRawPredict"})
-_UTILITIES = frozenset({"count-tokens"})  # stand where models do
+_UTILITIES = frozenset({"count-tokens"})  # are where models do
 
 
 def publisher_of(path: str) -> str:

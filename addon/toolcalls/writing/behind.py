@@ -1,6 +1,6 @@
-"""Where in a message calls are written: behind the text that the client has of it.
+"""Where in a message calls are written: after the text that the client has of it.
 
-A call that reads back alone need not do so behind a text. Some dialects are a whole message, most begin a line, and
+A call that reads back alone need not do so after a text. Some dialects are a whole message, most begin a line, and
 none is read inside a code fence that the text left open. So each block of calls is read once more in its place: in
 front of it stand the line ends that the route asks for, more where they are needed, and what closes an open quotation.
 Where nothing helps, it is not written (law 7).
@@ -28,7 +28,7 @@ _LINE_ENDS = ("", "\n", "\n\n")
 
 
 class TextBefore:
-    """The text of a message so far, as far as it matters to calls that are written behind it. Memory is bounded.
+    """The text of a message so far, as far as it matters to calls that are written after it. Memory is bounded.
 
     Such a text is what a client is shown, so `Unwritable` says nothing of it.
     """
@@ -72,11 +72,11 @@ class TextBefore:
     def placed(
         self, dialect: str, text: str, calls: Sequence[Call], tools: Toolbox, route: Route, *, closer: str = ""
     ) -> str:
-        """`text`, which is these calls in `dialect`, with what must stand in front of it here.
+        """`text`, which is these calls in `dialect`, with what must be in front of it here.
 
         closer   what the text lacks to be a whole block
 
-        Raises `Unwritable` where it does not read back as these calls behind what the client has.
+        Raises `Unwritable` where it does not read back as these calls after what the client has.
         """
         self._read()
         policy = _policy(dialect, route, structured=self._structured)
@@ -91,7 +91,7 @@ class TextBefore:
         raise Unwritable(f"{names}: behind the text before it, what {dialect} writes would not be read back")
 
     def _leads(self, route: Route) -> Iterator[str]:
-        """What may stand in front, the likeliest first."""
+        """What may be in front, the likeliest first."""
         yield separated(self._end, "", route)
         yield from _LINE_ENDS
         for closer in self._place.closers():
@@ -99,7 +99,7 @@ class TextBefore:
             yield f"\n{closer}\n\n"
 
     def _events(self, policy: CallPolicy, tools: Toolbox, text: str) -> list[Event]:
-        """What a reader finds in the text so far, where that is known, and in `text` behind it."""
+        """What a reader finds in the text so far, where that is known, and in `text` after it."""
         if self._size <= self._read_whole:
             reader = Reader(policy, tools=tools, place=self._begins.copy())
             return [*reader.feed(self._whole + text), *reader.finish(cut=False)]
@@ -115,7 +115,7 @@ class TextBefore:
 
 
 def behind(before: str, dialect: str, text: str, calls: Sequence[Call], tools: Toolbox) -> str:
-    """`text`, which is these calls in `dialect`, as it may stand behind `before`, all of what its reader has.
+    """`text`, which is these calls in `dialect`, as it may come after `before`, all of what its reader has.
 
     Raises `Unwritable`.
     """

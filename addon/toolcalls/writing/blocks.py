@@ -22,10 +22,10 @@ _LONGEST = 200  # characters that what closes a call and its block may have
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What stands around calls in a block, without white space at its edges.
+    """What is around calls in a block, without white space at its edges.
 
     opener      what opens the block; "" where nothing does
-    separator   what stands between two calls and belongs to neither, as the comma of a list; "" where nothing does
+    separator   what is between two calls and belongs to neither, as the comma of a list; "" where nothing does
     closer      what closes the block; "" where nothing does, as each call stands for itself
     numbered    each call bears its number in the block
     """
@@ -45,7 +45,7 @@ class Block:
     """A block that the client has the beginning of.
 
     closer   what closes it as it stands now; "" where nothing need
-    joins    no text may stand in it
+    joins    no text may be in it
     """
 
     def __init__(self, dialect: str, tools: Toolbox, count: int = 0, closer: str = "", *, joins: bool = False) -> None:
@@ -53,12 +53,12 @@ class Block:
         self.closer = closer
         self.joins = joins
         self._tools = tools
-        self._count = count  # calls that stand in it
+        self._count = count  # calls that are in it
 
     def next(self, call: Call) -> tuple[str, Layout]:
         """The text of one more call, and its layout: the text does not hold what closes the block.
 
-        Raises `Unwritable` for what the dialect cannot hold, alone or behind the others.
+        Raises `Unwritable` for what the dialect cannot hold, alone or after the others.
         """
         alone = write(self.dialect, [call], self._tools)
         layout = layout_of(self.dialect, call, self._tools)
@@ -97,7 +97,7 @@ def begun(dialect: str, text: str, calls: Sequence[Call], tools: Toolbox) -> tup
 
 
 def parts_a_block(dialect: str, end: str, calls: Sequence[Call], tools: Toolbox) -> bool:
-    """Whether a text here would part what belongs together. `end`: the end of what the client has, behind `calls`."""
+    """Whether a text here would part what belongs together. `end`: the end of what the client has, after `calls`."""
     found = _open_at(dialect, end, calls, tools)
     return found is not None and found[0].joins
 

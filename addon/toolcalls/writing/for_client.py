@@ -1,7 +1,7 @@
 """Calls as text for a client, whose reader may be simpler than the one here.
 
 Cline, Roo Code, OpenHands and most scripts end a value at its first closing tag. The readers in `shapes` read on where
-the grammar cannot go on behind it, so reading back finds nothing wrong, and yet such a client would run half a command.
+the grammar cannot go on after it, so reading back finds nothing wrong, and yet such a client would run half a command.
 A call is therefore written only if no value holds a tag that ends it; in JSON the tag is escaped instead.
 """
 

@@ -22,7 +22,7 @@ from toolcalls.writing.writer import write
 
 _AGENTS = "[{name}] Result:\n{text}"
 _PLACES = re.compile(r"\{(name|id|text)\}")
-# What an agent adds behind its results in the same message.
+# What an agent adds after its results in the same message.
 _BEHIND = re.compile(r"<(?:environment_details|feedback|user_message|task)>")
 _PLAIN = re.compile(r"[\w.-]+")
 _WORDS = re.compile(r"[\w\s]*")  # no markup
@@ -130,7 +130,7 @@ def callable_in(dialect: str, tool: Tool) -> bool:
 
 
 def stops_calls(dialect: str, tools: Sequence[Tool], stop: str) -> bool:
-    """Whether generation that stops at a text stops in a call of the dialect: it stands in the markup of one."""
+    """Whether generation that stops at a text stops in a call of the dialect: it is in the markup of one."""
     if _WORDS.fullmatch(stop):
         return False
     try:
@@ -181,7 +181,7 @@ def _pattern(dialect: str) -> tuple[re.Pattern[str], str]:
     """What a result begins with, and the text that ends it; "" where only the next one or the end does."""
     head, _, tail = template(dialect).partition("{text}")
     parts = _PLACES.split(head)
-    # Agents put the first argument behind the name: `[read_file for 'a.txt'] Result:`.
+    # Agents put the first argument after the name: `[read_file for 'a.txt'] Result:`.
     holes = {"name": r"[\w.:-]+(?: for '[^\n]*?')?", "id": r"[^\s\]]*"}
     pattern = "".join(holes[part] if number % 2 else re.escape(part) for number, part in enumerate(parts))
     if head.endswith("\n"):

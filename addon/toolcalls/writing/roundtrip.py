@@ -9,7 +9,7 @@ rest, such as a parameter in another form's tags, is its affair.
 Where it is not certain what the client reads, calls in other dialects stay as they are, too (`ClientText`).
 
 Where a processor took a call out of a block of several, or changed it, the others must still stand. From there on the
-calls up to the next text are written as one block (`blocks`), behind what the client has of the model's: one that is
+calls up to the next text are written as one block (`blocks`), after what the client has of the model's: one that is
 written as the model wrote it stays byte for byte. What closes the block leaves when it is known that no call follows,
 and texts of our own leave behind it.
 
@@ -51,7 +51,7 @@ class ClientText:
     dialect      what calls are written in; None where it is not known
     dialects     those of which the client may read any; () for all
     translates   calls in other dialects are written in `dialect`; else they stay as they are
-    one_call     of calls that would have to be written, none is behind another call
+    one_call     of calls that would have to be written, none is after another call
     """
 
     dialect: str | None
@@ -69,7 +69,7 @@ class RoundTrip:
 
     dialect  what calls are written in, or raises `Unwritable`
     hold     gives a call as the client's dialect can hold it, with what had to change for it
-    apart    gives a block (its text, its calls, the closer it lacks) as it stands behind the text that the client has,
+    apart    gives a block (its text, its calls, the closer it lacks) as it comes after the text that the client has,
              or raises `Unwritable`
     acts     calls may be withdrawn or changed, so what separates two of them waits until it is known that it does
     """
@@ -107,9 +107,9 @@ class RoundTrip:
         self._run_dialect = ""  # of the latest call that stays as it is
         self._call_missing = False
         self._after_ours = False  # the latest output is a text of our own
-        self._unchecked: Call | None = None  # a whole call behind a missing one, which may not stand alone
+        self._unchecked: Call | None = None  # a whole call after a missing one, which may not be alone
         self._block: Block | None = None  # what calls are written into
-        self._texts: list[str] = []  # of our own, for behind the block
+        self._texts: list[str] = []  # of our own, for after the block
         self._last: Text | Markup | None = None  # the last character before what closes the block
         self._separates = False  # what is held begins with what separates two calls
         self._separators: dict[str, str] = {}  # what separates two calls of a block, by dialect
@@ -135,7 +135,7 @@ class RoundTrip:
         return True
 
     def feed(self, event: Event | str) -> Iterator[Event | str]:
-        """The outcome of one event: `Text` and `Markup` account for what stood in the reply, a `str` is new text."""
+        """The outcome of one event: `Text` and `Markup` account for what was in the reply, a `str` is new text."""
         if isinstance(event, Markup):
             self._markup.append(event.text)
             if self._streaming:
@@ -184,8 +184,8 @@ class RoundTrip:
     def flush(self) -> Iterator[Event | str]:
         """Decide what is held: around the client's own calls it is text, around others layout.
 
-        The last character waits while the block that it is written into needs its closer, which then stands in the same
-        place of the reply, and not behind what follows there.
+        The last character waits while the block that it is written into needs its closer, which then is in the same
+        place of the reply, and not after what follows there.
         """
         if self._markup:
             yield from self._last_decided()
@@ -294,7 +294,7 @@ class RoundTrip:
     def _alike(self, call: Call) -> str | None:
         """The client's dialect that reads the markup that is held as this call, or whose call it is, damaged.
 
-        It may be more than the call where no processor acts. Else it may not, since what is written behind it must fit.
+        It may be more than the call where no processor acts. Else it may not, since what is written after it must fit.
         """
         text = "".join(self._markup)
         for dialect in self.client.dialects:
@@ -384,7 +384,7 @@ class RoundTrip:
             try:
                 return self._block, *self._block.next(call)
             except Unwritable:
-                pass  # it may stand in a block of its own
+                pass  # it may be in a block of its own
         block = Block(dialect, self._tools)
         text, layout = block.next(call)
         return block, self._apart(text, [call], layout.closer), layout

@@ -121,7 +121,7 @@ def same_calls(found: Sequence[Call], calls: Sequence[Call]) -> bool:
 
 
 def _read(dialect: str, text: str, tools: Toolbox) -> list[Call]:
-    """The calls in `text`; none when anything but calls stands in it."""
+    """The calls in `text`; none when anything but calls is in it."""
     events = _events(dialect, text, tools)
     shown = any(isinstance(event, Text) and event.text.strip() for event in events)
     return [] if shown else calls_in(events)

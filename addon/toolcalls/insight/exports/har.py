@@ -1,7 +1,7 @@
 """HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/), which browsers' tools, mitmproxy and many others read.
 
 `content` is what the client got and `postData` what it sent; what passed on the upstream's side, where that differs,
-and the report stand in fields of our own, which by the specification begin with an underscore:
+and the report are in fields of our own, which by the specification begin with an underscore:
 
 entry._toolcalls              the report, with `session`, `agent`, `seconds`, `tokens` and `cost`
 request._upstreamPostData     what the upstream was sent
@@ -22,7 +22,7 @@ from toolcalls.insight.redaction import REDACTED, redacted_headers, redacted_tex
 from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS
 from toolcalls.route import Price
 
-# What stands in `_toolcalls` beside the report.
+# What is in `_toolcalls` beside the report.
 _OWN = ["verdicts"] + [
     name for name, field in EXCHANGE_FIELDS.items() if field.har == f"_toolcalls.{name}" and not field.in_report
 ]

@@ -7,7 +7,7 @@ invoke_agent AGENT        the session, from its first request to its last reply
   execute_tool NAME       one call that the client got, from its reply's end to the request that brings its result
 
 Nobody here sees a tool run: the client does that. `execute_tool` is the time in between, and a call whose result was
-not seen has a span without length that says so (`toolcalls.result_seen`). What became of a call stands in attributes of
+not seen has a span without length that says so (`toolcalls.result_seen`). What became of a call is in attributes of
 our own, `toolcalls.*`. Messages, arguments and results are written only with `content`, as the conventions ask.
 
 Ids are digests of the session and the flow, so the same flows give the same spans: sent twice, they can be known again.
@@ -36,7 +36,7 @@ class NotSent(Exception):
 def spans_of(
     exchanges: Iterable[ExchangeRecord], *, content: bool = False, prices: Sequence[Price] = ()
 ) -> list[ReadableSpan]:
-    """The spans of exchanges, those of one session behind its first. Holds all of them: pass what fits in memory."""
+    """The spans of exchanges, those of one session after its first. Holds all of them: pass what fits in memory."""
     maker = SpanMaker()
     sessions: dict[str, list[tuple[Turn, ExchangeRecord]]] = {}
     for record in exchanges:

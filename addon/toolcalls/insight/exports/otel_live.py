@@ -2,7 +2,7 @@
 
 Nobody knows when a session has ended, so there is no span for it. What holds its spans together is the id of the trace,
 the same for a session in each worker, and `gen_ai.conversation.id`. An agent that traces itself says in its request
-which of its spans asked (`traceparent`, https://www.w3.org/TR/trace-context/): then the spans stand below that one, in
+which of its spans asked (`traceparent`, https://www.w3.org/TR/trace-context/): then the spans are below that one, in
 its trace, and where it does not sample, there are none.
 
 A call's span is made when the request comes that brings its result, and at the end for those without one.

@@ -57,7 +57,7 @@ class _Kept(SpanExporter):
 
 
 class SpanMaker:
-    """Makes spans whose ids and times are given; those that have ended stand in `ended`."""
+    """Makes spans whose ids and times are given; those that have ended are in `ended`."""
 
     def __init__(self) -> None:
         self._ids, kept = _Ids(), _Kept()

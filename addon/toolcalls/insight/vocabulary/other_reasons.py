@@ -110,7 +110,7 @@ OTHER_REASONS = (
     ReasonEntry(
         code="max_candidates",
         sentence="from here on nothing is read: more places may be calls than the route's max_candidates",
-        in_docs="no candidate itself: there were so many that nothing after them is read",
+        in_docs="not about one place: there were so many that nothing after them is read",
         condition=None,
         remedy=Remedy.larger("max_candidates"),
         subject=_UNREAD_TEXT,

@@ -29,7 +29,7 @@ class MeasuredTap(ResponseTap):
         super().__init__(*given, **how)
         self._measures = measures
         self._held = 0
-        self._began: float | None = None  # when the first byte came; None behind the first that left
+        self._began: float | None = None  # when the first byte came; None after the first that left
         self._is_first = True
         self._is_counted = False  # among the open replies
 

@@ -20,7 +20,7 @@ class Metric:
 
     name      without `_total`
     labels    their names, in order
-    says      what is counted, the text behind `# HELP`
+    says      what is counted, the text after `# HELP`
     buckets   upper bounds of a histogram, in seconds
     """
 
@@ -32,7 +32,7 @@ class Metric:
 
     @property
     def exposed(self) -> str:
-        """The name that Prometheus sees; a histogram has `_bucket`, `_sum` and `_count` behind it."""
+        """The name that Prometheus sees; a histogram has `_bucket`, `_sum` and `_count` after it."""
         return f"{self.name}_total" if self.kind == "counter" else self.name
 
 

@@ -1,7 +1,7 @@
 """Flows out of files that are not mitmproxy's own: HAR, and lines of JSON that other LLM proxies write.
 
 HAR (http://www.softwareishard.com/blog/har-12-spec/) is read by mitmproxy, entry by entry. What browsers and proxies
-write otherwise than it expects is put right first: bodies stand there without the coding that their headers name,
+write otherwise than it expects is put right first: bodies are there without the coding that their headers name,
 HTTP/2's pseudo-headers are none, a request that got no reply has status 0, a body may be missing or a form, and Chrome
 adds the messages of a WebSocket.
 
@@ -13,7 +13,7 @@ LiteLLM        the standard logging payload: `call_type`, `messages`, `response`
                whole and mostly in the form of Chat Completions https://docs.litellm.ai/docs/proxy/logging_spec
 OpenPipe       an export of request logs: `input`, `output` https://docs.openpipe.ai/features/request-logs/exporting-logs
 
-An id is made of what stands there, so that the same file gives the same ids.
+An id is made of what is there, so that the same file gives the same ids.
 """
 
 import json
@@ -229,7 +229,7 @@ def _answer(flow: http.HTTPFlow, status: int, headers: dict[str, str], body: byt
 
 
 def _headers(message: dict[str, Any]) -> dict[str, str]:
-    """The headers of a body that stands there without its coding and as a whole."""
+    """The headers of a body that is there without its coding and as a whole."""
     found = message.get("headers")
     left_out = {"content-encoding", "transfer-encoding", "content-length"}
     pairs = found.items() if isinstance(found, dict) else ()

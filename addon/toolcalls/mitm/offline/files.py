@@ -87,7 +87,7 @@ def all_of(flow: http.HTTPFlow, config: Config, *, compare: bool = False) -> lis
     """The exchanges that a flow holds, with the verdicts of when they passed, and those that failed; [] for one that
     the addon passes by. A flow that was recorded without the addon has the verdicts of the current configuration.
 
-    compare   what the current configuration says stands beside verdicts that it would not give
+    compare   what the current configuration says is beside verdicts that it would not give
     """
     recorded = recorded_report(flow)
     try:

@@ -29,7 +29,7 @@ class Summary:
     def __init__(self) -> None:
         self.changes: Counter[str] = Counter()
         self._count: dict[str, Counter[str]] = defaultdict(Counter)
-        self._changed: dict[str, Counter[str]] = defaultdict(Counter)  # what stands in flows that have changed
+        self._changed: dict[str, Counter[str]] = defaultdict(Counter)  # what is in flows that have changed
 
     def add(self, result: Mapping[str, Any]) -> None:
         """One compared flow (`judged_flow.compare`)."""
@@ -73,7 +73,7 @@ class Summary:
         return made
 
     def table(self) -> Iterator[str]:
-        """Lines for people: a block for each kind that occurs. `changed` counts what stands in flows that changed."""
+        """Lines for people: a block for each kind that occurs. `changed` counts what is in flows that changed."""
         for kind, unit in _KINDS.items():
             rows = self._sorted(kind)
             if not rows:

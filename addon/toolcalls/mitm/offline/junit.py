@@ -19,7 +19,7 @@ _COUNTED = ("tests", "failures", "errors", "skipped")
 
 
 class JUnit:
-    """The report, made flow by flow. A suite's counts stand before its tests, so these wait in a file, `cases`, that
+    """The report, made flow by flow. A suite's counts come before its tests, so these wait in a file, `cases`, that
     can be read and written; what is held grows with the files alone.
     """
 

@@ -71,7 +71,7 @@ def _is_journal(path: str) -> bool:
 
 
 def _journal(path: str) -> Iterator[ExchangeRecord]:
-    """The exchanges of a journal. Its lines are verdicts; those of one flow stand behind each other."""
+    """The exchanges of a journal. Its lines are verdicts; those of one flow come after each other."""
     flow: dict[str, Any] | None = None
     verdicts: list[dict[str, Any]] = []
     for number, line in enumerate(read_input(path).splitlines(), 1):

@@ -24,7 +24,7 @@ _TITLE = "from a recording"
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """The reply as a case. `dialect` is that of the first call that stands in the text, "" for none."""
+    """The reply as a case. `dialect` is that of the first call that is in the text, "" for none."""
 
     example: Any
     dialect: str

@@ -5,7 +5,7 @@ what has no line (the writer was killed between the two, or the file is of anoth
 where the lines end. A line's members:
 
 id, time            the exchange's (a WebSocket holds several), and when its request began (ISO 8601, UTC)
-offset, length      where its flow stands in the file, in bytes
+offset, length      where its flow is in the file, in bytes
 host, path, status  of the request and the reply; `status` is null where no reply came, `error` what broke then
 model, wire, agent, session   as in the report; "" for what is not known
 worst, calls, verdicts        the status that most needs a look, how many verdicts there are, and the first of them:
@@ -181,7 +181,7 @@ class Placed(NamedTuple):
 
 
 class TornOff(ValueError):
-    """A file ends inside a flow, or what stands there is none. `offset` is where, `is_end` whether the file ends."""
+    """A file ends inside a flow, or what is there is none. `offset` is where, `is_end` whether the file ends."""
 
     def __init__(self, offset: int, *, is_end: bool) -> None:
         super().__init__(f"no flow can be read at byte {offset}")

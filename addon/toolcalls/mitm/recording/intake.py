@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import BinaryIO
 
-LENGTH = struct.Struct(">Q")  # stands in front of a message
+LENGTH = struct.Struct(">Q")  # is in front of a message
 
 # The bytes of a message; None where mitmproxy ended inside one, and () when nothing more comes.
 type Taken = bytes | tuple[()] | None

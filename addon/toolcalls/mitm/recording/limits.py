@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"(\d{1,15})([a-z]?)")
 class Limits:
     """How a recording is cut into files and how much of it is kept.
 
-    split       one file behind the other, or one for each session of an agent
+    split       one file after the other, or one for each session of an agent
     file_size   bytes of a file; one exchange may be larger
     file_age    seconds from a file's beginning until the next one begins
     total       bytes of all recordings in the folder with their indexes; the oldest files go first

@@ -6,7 +6,7 @@ finds a file there also finds its index. Where the store does not take a file, i
 by `toolcalls_record_total`, and is tried again.
 
 Paths with a scheme are written through fsspec, which has its settings from its own files and from the environment
-(https://filesystem-spec.readthedocs.io/): no key stands in an option.
+(https://filesystem-spec.readthedocs.io/): no key is in an option.
 """
 
 import fcntl

@@ -4,7 +4,7 @@ The two differ where the addon did something. Events that both hold, byte for by
 those of the upstream that did not leave as they came, and those of the client that did not come so, bear a `*`
 (`pairing`); nothing is judged again.
 
-An event's time is that of the piece its last byte came in (or went out in), counted from the reply's headers. Behind it
+An event's time is that of the piece its last byte came in (or went out in), counted from the reply's headers. After it
 stands its number, by which "Tool calls" names it, and in "Upstream body" the numbers of the verdicts whose text it
 brings.
 """
@@ -130,14 +130,14 @@ def _lines(
             yield from folded(frame.raw.decode("utf-8", "replace"))
         else:
             mark = " " if same[number] else "*"
-            known = number < len(part.head)  # how many stand between is not counted
+            known = number < len(part.head)  # how many are between is not counted
             place = f"{count:>4}" if known else "    "
             about = _about(parts, read, spans) if known else ""
             yield f"{when} {mark}{place} {about}{_words(parts)}{_payload(frame)}".rstrip()
 
 
 def _about(parts: Sequence[Part], read: "Counter[int]", spans: Sequence[_Span]) -> str:
-    """The numbers of the verdicts whose text an event brings; `read` is what stood before it, and grows."""
+    """The numbers of the verdicts whose text an event brings; `read` is what was before it, and grows."""
     found = []
     for lane, event in parts:
         if isinstance(event, Text):

@@ -3,7 +3,7 @@
 Whoever opens it has an agent that printed a call as text, and wants four answers: did the model write a call, in which
 dialect, what did the client get, and which rule said no. So a line for each verdict comes first, where there are
 several; then each begins with what the model did, what the client got, and the rule, and what the model wrote and what
-became of it follow. Behind them stand the client's message, when things happened, and why this was done.
+became of it follow. After them stand the client's message, when things happened, and why this was done.
 
 It reads the report in the flow's metadata, so it shows what was decided when the reply came, and judges nothing again.
 Whatever came from a model or a server is shown with its hidden characters as escapes: mitmproxy's own escaping lets
@@ -70,10 +70,10 @@ _NO_EVIDENCE = "the request declares no tools, and neither its prompt nor its hi
 _PASSED = "from there the upstream's bytes passed as they are"
 
 _PARAGRAPH = ("\n\n", "\n```", "\n~~~", "\n-->", "\n</think>")  # what ends one, or the quotation around it
-_WRITTEN_LINES = 12  # of what the model wrote for one verdict; the whole of it stands in the call or in the message
+_WRITTEN_LINES = 12  # of what the model wrote for one verdict; the whole of it is in the call or in the message
 _WRITTEN_WIDTH = 240  # characters of one such line
 _MOST_NOTES = 20  # of what processors say and do
-_MOST_VERDICTS = 60  # of one reply; the rest is counted, and stands in the report
+_MOST_VERDICTS = 60  # of one reply; the rest is counted, and is in the report
 _MOST_REPLIES = 4  # of one connection that are shown with the answer to its upgrade
 _MOST_JSON = 256 * 1024  # characters of arguments that are laid out in one view
 _MOST_TEXT = 32 * 1024  # characters of the client's text
@@ -317,7 +317,7 @@ def _written(sent: "_Message", verdict: Mapping[str, Any]) -> Iterator[str]:
     text = lane.text if lane else ""
     start, end = verdict["start"], verdict["end"]
     if start >= len(text) and sent.left_out:
-        yield "(it stands in the part of the body that is not read here)"
+        yield "(it is in the part of the body that is not read here)"
         return
     if verdict["status"] in {"declined", "malformed"}:
         stops = _PARAGRAPH if verdict["reason"] in QUOTATIONS else ("\n",)
@@ -363,7 +363,7 @@ def _lane(lane: "_Lane") -> Iterator[str]:
 
 
 def _in_sequence(lane: "_Lane") -> Iterator[tuple[str, list[tuple[str, list[str]]]]]:
-    """The text in its parts, each with the calls that stand behind it. The blank lines around calls, between which the
+    """The text in its parts, each with the calls that come after it. The blank lines around calls, between which the
     model had written them, are left out, but for one where text goes on.
     """
     calls = list(islice(lane.calls.items(), _MOST_VERDICTS))
@@ -406,7 +406,7 @@ class _Brought:
 class _Lane:
     """One choice of a reply. `reason` is None for one that did not end, "" for one that ended without a word.
 
-    places   how many of `pieces` stand before each call
+    places   how many of `pieces` come before each call
     """
 
     pieces: list[str] = field(default_factory=list)
@@ -427,7 +427,7 @@ class _Message:
     """What a body says. `left_out` bytes in its middle were not read; a lane's text has a line in their place.
     `kind` is what its lanes are.
 
-    first_argument, call_complete   offsets behind the events that brought the first and the last byte of arguments;
+    first_argument, call_complete   offsets after the events that brought the first and the last byte of arguments;
                                     None where there is none, a call is not whole, or the middle may hold it
     """
 

@@ -2,7 +2,7 @@
 
 First what is done to the exchange and why, then the tools with their schemas folded, then the messages in order, each
 result beside its call. Where the upstream was sent another body than the client sent, that body is the one shown; what
-the rewriting made of it is marked, and the client's own messages that are no longer in it stand at the end.
+the rewriting made of it is marked, and the client's own messages that are no longer in it are at the end.
 
 Agents send their whole history with each turn, so a request may have megabytes. A long one is made small before it is
 read (`small`): messages from both ends, and long ones cut; what is left out is said where it stood.
@@ -110,7 +110,7 @@ def _head(
     if came is not None:
         yield from field(
             "rewritten",
-            f"the client sent {counted(len(came), 'byte')}, and the upstream was sent what stands here instead; "
+            f"the client sent {counted(len(came), 'byte')}, and the upstream was sent what is shown here; "
             "what the addon made bears a *",
         )
 
@@ -169,7 +169,7 @@ def _texts(asked: Request) -> Iterator[str]:
 
 
 class _Turns:
-    """The messages of one conversation on their way into lines; a result stands beside its call, and only there."""
+    """The messages of one conversation on their way into lines; a result is beside its call, and only there."""
 
     def __init__(self, conversation: Conversation, small: Reduced) -> None:
         self._small = small
@@ -195,7 +195,7 @@ class _Turns:
             return
         blocks = [one for one in turn.blocks if id(one) not in self._shown]
         if turn.blocks and not blocks:
-            return  # all of its results stand beside their calls
+            return  # all of its results are beside their calls
         size = sum(len(one.text) for one in blocks if isinstance(one, Text | Result))
         made = title(f"{self._number} {turn.role.upper()}{' *' if changed else ''}  {counted(size, 'character')}")
         yield from below(made, 4, self._blocks(turn, blocks, changed=changed))

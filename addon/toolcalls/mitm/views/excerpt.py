@@ -68,9 +68,9 @@ def excerpt(body: bytes, form: Form, most: int = MAX_FRAMES) -> Excerpt:
 
 
 def _element(body: bytes, head: list[Frame], start: int) -> int:
-    """Where in an array the first element at or behind `start` begins; its end where none is found.
+    """Where in an array the first element at or after `start` begins; its end where none is found.
 
-    In the middle of an element nobody knows what is a string. Elements begin alike, up to the quote behind their first
+    In the middle of an element nobody knows what is a string. Elements begin alike, up to the quote after their first
     key, and in no string stand such bytes: there the quotes would bear backslashes.
     """
     first = next((frame.raw for frame in head if frame.data is not None), b"")
@@ -80,7 +80,7 @@ def _element(body: bytes, head: list[Frame], start: int) -> int:
 
 
 def _message(body: bytes, start: int) -> int:
-    """Where in an event stream of AWS's the first message at or behind `start` begins: lengths with their checksum."""
+    """Where in an event stream of AWS's the first message at or after `start` begins: lengths with their checksum."""
     for at in range(start, min(len(body), start + MAX_BYTES)):
         with suppress(BrokenMessage):
             if size_of(body, at):

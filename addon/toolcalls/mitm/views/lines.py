@@ -1,8 +1,8 @@
 """Lines of a view: fields with names, blocks, text whose hidden characters are seen, long values folded.
 
 A view is YAML, since that is the one of mitmproxy's colourings (`syntax_highlight`) that tells names from text. Its
-highlighter gives up behind the first thing that is no YAML, so a value is quoted where it could be read as more than
-text, and what people or models wrote stands in a block of its own (`literal`).
+highlighter gives up after the first thing that is no YAML, so a value is quoted where it could be read as more than
+text, and what people or models wrote is in a block of its own (`literal`).
 
 mitmproxy asks for a view's text in the proxy's own loop, so nothing here is larger than what somebody would read: a
 long text is shown from both of its ends, and what lies between is counted, not looked at. Nothing is cut silently.
@@ -24,7 +24,7 @@ _NAMES = 9  # characters of a name
 _WIDTH = 58  # characters of a field's value in one line
 _LINE = 2000  # characters of one line of a text
 _WRAP = 76  # characters of a line of prose: mitmweb wraps nothing, and half of a browser's window holds about 80
-_CODE = 70  # characters of a line of code or JSON, which stand further to the right
+_CODE = 70  # characters of a line of code or JSON, which are further to the right
 _MORE = "↳ "  # before what goes on from the line above
 _VALUE, _VALUE_END = 60, 10  # lines of the beginning and of the end of a long string in JSON
 MAX_PRETTY = 64 * 1024  # characters of JSON that are laid out; longer JSON is shown as it came, folded
@@ -148,7 +148,7 @@ def _end(text: str, lines: int) -> str:
 
 
 def wrapped(lines: Iterable[str], width: int = _WRAP) -> Iterator[str]:
-    """Lines, long ones as several: cut behind a space, each but the first with a `↳` before it."""
+    """Lines, long ones as several: cut after a space, each but the first with a `↳` before it."""
     for line in lines:
         start, mark = 0, ""
         while len(line) - start > width:
@@ -171,7 +171,7 @@ def shortened(text: str, lines: int, width: int) -> Iterator[str]:
 def pretty(arguments: str) -> list[str]:
     """JSON with indentation and nothing else changed, no number and no key; what is not whole stays as it is.
 
-    A string of more than one line, as of a file's content, is shown as these lines, each behind a bar.
+    A string of more than one line, as of a file's content, is shown as these lines, each after a bar.
     """
     if len(arguments) > MAX_PRETTY:
         return list(folded(arguments, size=4096))

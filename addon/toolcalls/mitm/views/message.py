@@ -1,7 +1,7 @@
 """The reply that a view is asked for: its report, both of its bodies and their times, live or from the flow's metadata.
 
 While a reply streams, its tap has all of this and the flow has no report yet; so an open view shows the reply as far as
-it came. Whatever stands in metadata may come from a file, so nothing of it is trusted to have the right type.
+it came. Whatever is in metadata may come from a file, so nothing of it is trusted to have the right type.
 
 Over WebSocket a reply is shown with the message that ends it, while it comes with its latest one: all messages of a
 connection are on the screen at once. mitmweb shows the first of them only, so the latest replies are shown with the
@@ -184,7 +184,7 @@ def _turns_of(flow: http.HTTPFlow) -> list[_Shown]:
 class Latest:
     """Of a connection: what each of its replies says in a line, and the latest replies, that one first.
 
-    unread   how many messages behind these are not read yet
+    unread   how many messages after these are not read yet
     """
 
     said: list[str]

@@ -19,7 +19,7 @@ def same_frames(mine: Excerpt, theirs: Excerpt) -> list[bool]:
 
 
 def paired(mine: Sequence[bytes], theirs: Sequence[bytes]) -> list[bool]:
-    """Which of `mine` stand in `theirs` in the same order."""
+    """Which of `mine` are in `theirs` in the same order."""
     found = [False] * len(mine)
     left = (-1, -1)
     for right in (*_anchors(mine, theirs), (len(mine), len(theirs))):
@@ -61,7 +61,7 @@ def _anchors(mine: Sequence[bytes], theirs: Sequence[bytes]) -> list[tuple[int, 
 
 
 def _greedy(mine: Sequence[bytes], i: int, k: int, theirs: Sequence[bytes], j: int, m: int) -> Iterator[int]:
-    """The places from `i` to `k` whose frames stand between `j` and `m`, each paired with the next equal one."""
+    """The places from `i` to `k` whose frames are between `j` and `m`, each paired with the next equal one."""
     if i >= k or j >= m:
         return
     places: dict[bytes, list[int]] = {}

@@ -2,7 +2,7 @@
 
 mitmproxy does not tell a view how wide it is shown. In the console its screen can be asked. Half of mitmweb's window
 has no room for two columns, and only the browser knows its width, so there, and in mitmdump,
-one stands below the other.
+one is below the other.
 """
 
 from collections.abc import Iterable, Iterator

@@ -26,7 +26,7 @@ import msgspec
 
 from toolcalls.events import Event
 
-# Finish reasons behind which nothing may be completed.
+# Finish reasons after which nothing may be completed.
 CUT_REASONS = frozenset({"length", "content_filter", "failed"})
 
 
@@ -55,12 +55,12 @@ type Item = Event | str | Native
 
 
 class Stage:
-    """One step of a row. As it stands here it changes nothing and holds nothing."""
+    """One step of a row. As it is here it changes nothing and holds nothing."""
 
     def feed(self, items: Iterable[Item]) -> Iterator[Item]:
         """What leaves for the next items, which were read at once.
 
-        A generator: the stages behind have dealt with one item before this one takes the next.
+        A generator: the stages after have dealt with one item before this one takes the next.
         """
         yield from items
 
@@ -69,5 +69,5 @@ class Stage:
         return ()
 
     def finish(self, end: End) -> Iterable[Item]:  # noqa: ARG002 - for stages that hold something
-        """Decide what is held, because nothing follows. Some servers end a reply twice, or go on behind the end."""
+        """Decide what is held, because nothing follows. Some servers end a reply twice, or go on after the end."""
         return ()

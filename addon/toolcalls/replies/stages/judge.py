@@ -57,7 +57,7 @@ class Judge(Stage):
         return Verdict(status, reason, None, call.name, 0, 0, index=call.index, nearest=nearest, defects=defects)
 
     def _defects(self, came_as: int, call: ClientCall, *, whole: bool) -> tuple[Defect, ...]:
-        """What is wrong with a call: what the wire noticed, then what stands in it."""
+        """What is wrong with a call: what the wire noticed, then what is in it."""
         noticed = tuple(
             defect for defect in self._calls.damages.get(came_as, ()) if not (call.name and defect.code == "no_name")
         )
@@ -70,7 +70,7 @@ class Judge(Stage):
         return (*noticed, *beside, *(defect for defect in found if defect.code not in known))
 
     def _stands_in_text(self, name: str, arguments: str) -> bool:
-        """Whether a call without arguments stands beside one of the same tool in the text, and the tool has some."""
+        """Whether a call without arguments is beside one of the same tool in the text, and the tool has some."""
         if arguments.strip() and _members(arguments):
             return False
         tool = self._tools.resolve(name)

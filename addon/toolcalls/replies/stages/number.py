@@ -22,7 +22,7 @@ class Number(Stage):
         self._tools = tools
         self._call_id = call_id
         self._room = room
-        self._next = 0  # the first index that no call has, nor any behind it
+        self._next = 0  # the first index that no call has, nor any after it
 
     def streamed(self, markup: Markup, piece: CallPiece) -> tuple[Markup, CallPiece]:
         """`feed` for the usual two events inside a call in text."""

@@ -2,7 +2,7 @@
 
 A client that reads its calls out of text reads what it is given, not what the model wrote. Where a filter takes a word
 away, or puts one there, the text around it may become a call that no rule has seen. So the text is read once more, as
-it leaves. Calls, which rules have seen, stand in it as the model wrote them.
+it leaves. Calls, which rules have seen, are in it as the model wrote them.
 """
 
 from collections.abc import Iterable, Iterator

@@ -2,7 +2,7 @@
 
 What leaves the row waits in a queue, in order, until `ScreenedText` has decided its text. Where a call is too large to
 be held until a rule is decided, where there are too many, or where one that began before the lane's end might go on
-behind it, no text is shown from there on.
+after it, no text is shown from there on.
 """
 
 from collections import deque
@@ -87,7 +87,7 @@ class Screening(Stage):
             yield Note("access", said, True)
 
     def _consumed(self, size: int, *, shown: bool) -> Iterator[Item]:
-        """The next `size` characters are decided, with what stands among them."""
+        """The next `size` characters are decided, with what is among them."""
         if shown:
             yield from self._take_in_removed()
         self._held -= size
@@ -107,7 +107,7 @@ class Screening(Stage):
                 yield Text(part) if shown else Removed(part)
 
     def _leaving(self) -> Iterator[Item]:
-        """What stands behind no text that is undecided."""
+        """What comes after no text that is undecided."""
         while self._queue and not self._queue[0][1]:
             yield from self._without_text(self._queue.popleft()[0], removed=self._screened.removing)
 
@@ -134,7 +134,7 @@ class Screening(Stage):
         yield self._as_blocked(mine, blocked)
 
     def _without_text(self, item: Item, *, removed: bool) -> Iterator[Item]:
-        """An item that is no text. `removed`: it stands among text that was removed."""
+        """An item that is no text. `removed`: it is among text that was removed."""
         if not isinstance(item, Verdict) or item.status == "blocked" or item.rule is not None:
             yield item
             return

@@ -2,7 +2,7 @@
 
 Only at the very beginning of a message: elsewhere the tag may be spoken of. The tags and the white space around the
 thought go; each piece of the thought leaves as it comes, but for what may begin the closing tag. A thought that is not
-closed is one to the message's end. Behind anything but text nothing is moved any more.
+closed is one to the message's end. After anything but text nothing is moved any more.
 """
 
 import re

@@ -4,12 +4,12 @@ Servers that read calls out of a reply's text sometimes leave the text standing 
 The text has become a call by then, so of the two it is the native one that is withdrawn (condition 6 the other way
 round: a native call that came first makes its text no call). Each call that was made of text covers one native call.
 
-A native call without arguments behind a text call of its name is what a server made that could not read the text: it
-goes, too, where the route mends that. In a whole reply native calls come before the text that stands beside them, so
+A native call without arguments after a text call of its name is what a server made that could not read the text: it
+goes, too, where the route mends that. In a whole reply native calls come before the text that is beside them, so
 there one that lacks what its tool requires waits for the end.
 
 Only a native call of the name of such a call is held, until it is whole or has grown past anything that could mean the
-same. Native events behind it wait, so that their order stays.
+same. Native events after it wait, so that their order stays.
 """
 
 from collections import deque
@@ -65,7 +65,7 @@ class Twins(Stage):
         return not (self._queue or self._suspects)
 
     def feed(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Hold what may be a repetition, and the native events behind it."""
+        """Hold what may be a repetition, and the native events after it."""
         for item in items:
             if not isinstance(item, Native) or (self.is_idle and not self._begins_suspect(item)):
                 yield item

@@ -1,6 +1,6 @@
 """Calls as text, for a text client: those that were read from text in its dialect, native ones at the reply's end.
 
-A call that was read from text stays as it stands where that is the client's own dialect (`RoundTrip`). Native calls are
+A call that was read from text stays as it is where that is the client's own dialect (`RoundTrip`). Native calls are
 written as blocks; those that the dialect cannot hold stay native, in their place between them.
 """
 
@@ -60,7 +60,7 @@ class Write(Stage):
         self._has_written = False  # native calls
         self._before = TextBefore(place, structured=structured)  # what the client has
         self._trip = self.round_trip()
-        # Texts of our own, for a client whose calls are a whole message: there they stand alone or not at all.
+        # Texts of our own, for a client whose calls are a whole message: there they are alone or not at all.
         alone = client.dialect is not None and all_dialects()[client.dialect].place == "message"
         self._texts: list[str] | None = [] if alone else None
 
@@ -191,7 +191,7 @@ class Write(Stage):
         return whole_for_client(self._dialect(), kept, self._tools), repairs
 
     def _apart(self, text: str, calls: Sequence[Call], closer: str = "") -> str:
-        """A block of calls, which may still lack its closer, as it stands behind what the client has.
+        """A block of calls, which may still lack its closer, as it comes after what the client has.
 
         Raises `Unwritable`.
         """
@@ -224,7 +224,7 @@ class Write(Stage):
         return dict(alone[:fits])
 
     def _withhold_others(self, lowered: Mapping[int, Call]) -> Iterator[Item]:
-        """Withhold the whole native calls behind the one that is written, or behind the first where none can be."""
+        """Withhold the whole native calls after the one that is written, or after the first where none can be."""
         whole = [index for index, call in self._calls.natives.items() if call.complete and not self.leaves(call)]
         if not self._trip.has_call:
             order = list(self._calls.natives)
@@ -266,7 +266,7 @@ class Write(Stage):
 
     def _in_blocks(self, lowered: Mapping[int, Call]) -> list[tuple[Mapping[int, Call], str]]:
         """The calls as text: a block for each run of them that no other native call interrupts, so that they keep their
-        order. All are one block where such blocks would not be read back one behind the other.
+        order. All are one block where such blocks would not be read back one after the other.
         """
         if not lowered:
             return []

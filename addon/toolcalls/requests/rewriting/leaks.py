@@ -49,7 +49,7 @@ def _texts_of(turn: Turn) -> Iterator[str]:
 
 
 def _texts_in(value: object) -> Iterator[str]:
-    """What stands in a block of any kind as text."""
+    """What is in a block of any kind as text."""
     if isinstance(value, dict):
         keys = {"text", "content", "data"} if value.get("type") == "text" else {"text", "content"}
         for key, member in value.items():

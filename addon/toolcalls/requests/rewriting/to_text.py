@@ -81,7 +81,7 @@ def results_as_text(turn: Turn, dialect: str, names: Mapping[str, str]) -> Turn:
 
 
 def joined(results: Turn, said: Turn) -> Turn:
-    """The turn of some results with what the user says behind them."""
+    """The turn of some results with what the user says after them."""
     last, first = results.blocks[-1], said.blocks[0]
     says_more = isinstance(first, Text) and not set(rawjson.fields(first.raw)) <= {"type", "text"}
     if isinstance(last, Text) and isinstance(first, Text) and last.cache_control is None and not says_more:

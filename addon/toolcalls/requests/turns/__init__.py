@@ -22,7 +22,7 @@ _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "ass
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Text of a turn. `raw` is the block it stood in, with what else the block says; None for one without a block.
+    """Text of a turn. `raw` is the block it was in, with what else the block says; None for one without a block.
 
     `cache_control` is the mark that clients put on a block up to which the prompt is to be cached.
     """
@@ -176,7 +176,7 @@ def with_answers(
     blocks_of: Callable[[Any], list[Any]],
 ) -> Iterator[Any]:
     """The turns as messages of an API in which users give the answers of tools: new answers go to the front of the
-    user's message behind them.
+    user's message after them.
 
     message, written   a turn that is new or changed, and a block, in the API's form
     blocks_of          the blocks of a written message's content

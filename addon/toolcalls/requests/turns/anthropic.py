@@ -1,7 +1,7 @@
 """Requests of the Messages API: `system`, `messages`, `tools`, `tool_choice`.
 
 https://docs.anthropic.com/en/api/messages. Contents are strings or lists of blocks. A tool's answer is a block of the
-user's message directly behind the call's, in front of all else that the user says there, so new answers go into the
+user's message directly after the call's, in front of all else that the user says there, so new answers go into the
 message that follows, and into one of their own where none does. `system` is the body's, and newer clients also send
 messages of that role between the others.
 

@@ -1,9 +1,9 @@
 """Requests of Bedrock's Converse API: `system`, `messages`, `toolConfig`.
 
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html. Contents are lists of blocks, and a
-block has one member, whose name says what it is. A tool's answer is a block of the user's message directly behind the
+block has one member, whose name says what it is. A tool's answer is a block of the user's message directly after the
 call's, so new answers go into the message that follows, and into one of their own where none does. A `cachePoint` is a
-block of its own, behind what is cached.
+block of its own, after what is cached.
 
 Tools that the provider runs itself (`systemTool`) cannot be described in a prompt. Reasoning with its signature,
 images, documents and blocks that nobody knows stay where they stand, as they came.

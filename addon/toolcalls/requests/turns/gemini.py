@@ -2,7 +2,7 @@
 
 https://ai.google.dev/api/generate-content#request-body. A content's parts are texts, calls (`functionCall`), answers
 (`functionResponse`) and data. Calls mostly have no id, so an answer belongs to the first call of its name that has none
-yet; the ids here are made up to say so, and only those that a client wrote stand in a request.
+yet; the ids here are made up to say so, and only those that a client wrote are in a request.
 
 A call that was text before bears the signature that Google names for calls of other models' making, since Gemini 3
 refuses calls without one: https://ai.google.dev/gemini-api/docs/thought-signatures#faqs. An answer that is no object

@@ -1,6 +1,6 @@
 """Requests of Ollama's chat: `messages` and `tools`.
 
-https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completion. Contents are strings, images stand
+https://github.com/ollama/ollama/blob/main/docs/api.md#generate-a-chat-completion. Contents are strings, images are
 beside them. Arguments are objects; calls mostly have no id, so an answer belongs to the first call of its name
 (`tool_name`) that has none yet, and without a name to the first one at all. An answer's images go with its text.
 """

@@ -255,7 +255,7 @@ def _messages(turn: Turn, known: Mapping[str, Tool]) -> Iterator[Any]:
 
 
 def _is_call(block: Block) -> bool:
-    """Whether a block stands among a message's calls, also one that cannot be read."""
+    """Whether a block is among a message's calls, also one that cannot be read."""
     if isinstance(block, Other):
         return isinstance(block.raw, dict) and bool({"function", "custom"} & set(block.raw))
     return isinstance(block, PastCall)

@@ -2,7 +2,7 @@
 
 https://platform.openai.com/docs/api-reference/responses/create. `input` is a string or a list of items: messages,
 calls, their outputs, reasoning, and what the provider's own tools did. A message of the model is one turn with the
-reasoning in front of it and the calls behind it, so that these, as text, end up in it; any other item is its own turn.
+reasoning in front of it and the calls after it, so that these, as text, end up in it; any other item is its own turn.
 
 Calls of custom tools, of the local shell and of patches are read as the reply's wire reads them, with their outputs. A
 changed turn writes its message again with the fields that it came with, and what does not fit into it as new ones;
@@ -31,7 +31,7 @@ from toolcalls.wires.openai_responses.calls import CUSTOM, input_of, kind_of
 from toolcalls.wires.openai_responses.request import DECLARING_ITEMS
 
 _TOOL_KEYS = ("tools", "tool_choice", "parallel_tool_calls", "max_tool_calls")
-# The server keeps the conversation: a message of ours would stand in it once more with each request. Instructions are
+# The server keeps the conversation: a message of ours would be in it once more with each request. Instructions are
 # those of one request alone.
 _KEPT = ("previous_response_id", "conversation")
 _CHOICES = frozenset({"auto", "none", "required"})

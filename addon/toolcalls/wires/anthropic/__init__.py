@@ -3,14 +3,14 @@
 https://docs.anthropic.com/en/api/messages, https://docs.anthropic.com/en/docs/build-with-claude/streaming. A reply is a
 row of content blocks: text, thinking, calls of the client's tools (`tool_use`), and the provider's own tools. In a
 stream each block is opened, sent in pieces and closed before the next one opens. A lane is a text block with the native
-calls behind it; calls before the first text belong to the first lane.
+calls after it; calls before the first text belong to the first lane.
 
-A call in the middle of a text closes the text's block, and text behind the call is in a block of its own. A text block
-without text is not sent: the event that opens it, and a `ping` behind that, wait for its first text. Later blocks get
+A call in the middle of a text closes the text's block, and text after the call is in a block of its own. A text block
+without text is not sent: the event that opens it, and a `ping` after that, wait for its first text. Later blocks get
 other indices, so from the first change on the codec follows what its client got, and every frame goes through `encode`.
 A call that broke off is closed like any block, as the provider itself does where a reply meets its limit: its JSON
 stays unfinished, and `stop_reason` says `max_tokens`. In a whole reply `input` is an object, which cannot be
-unfinished: there such a call stays text. Calls that become text are in a text block behind the calls, with an empty
+unfinished: there such a call stays text. Calls that become text are in a text block after the calls, with an empty
 line before the text of the next block, since clients join them. White space alone before a call is not sent: the API
 refuses a block of it in the next request.
 

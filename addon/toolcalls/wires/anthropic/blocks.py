@@ -90,7 +90,7 @@ def gap(text: str) -> str:
 
 
 def is_behind(shown: str, own: str) -> bool:
-    """Whether calls stand, as text, behind the block's `own` text in what is `shown` of it."""
+    """Whether calls stand, as text, after the block's `own` text in what is `shown` of it."""
     return len(shown) > len(own) and not (own and shown.endswith(own))
 
 

@@ -77,7 +77,7 @@ class ClientStream:
     # Blocks
 
     def _begin(self, kind: str, members: Fields, call: tuple[int, int] | None = None) -> OpenBlock:
-        """A new block, behind the one that was open."""
+        """A new block, after the one that was open."""
         self.close()
         self.open = OpenBlock(self.take_place(), kind, call)
         self.send(START, index=self.open.index, content_block={"type": kind, **members})

@@ -254,7 +254,7 @@ class Reading:
         self._fresh = False
         native = self._calls.get(at) or self._stopped.get(at)
         if delta.type == "input_json_delta" and native is not None and delta.partial_json:
-            # Clients take the pieces; some put them behind what the block began with.
+            # Clients take the pieces; some put them after what the block began with.
             update = None if native.said or native.input == "{}" else CallUpdate(native.name, native.input)
             native.said = True
             yield native.lane, CallPiece(native.index, delta.partial_json, update)

@@ -185,7 +185,7 @@ class _Content:
         self._show(like, first)
 
     def call(self, call: BlockCall, raw: Any = None) -> None:
-        """A native call, or the one in its place. `raw` is the block that stands there, None where none does."""
+        """A native call, or the one in its place. `raw` is the block that is there, None where none does."""
         self.calls += 1
         self.lifted = self.lifted or call.start.dialect is not None
         self.blocks.append(raw if call.is_unchanged(rawjson.fields(raw)) else call.block())

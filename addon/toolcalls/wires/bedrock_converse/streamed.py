@@ -94,7 +94,7 @@ def _opened(start: Fields) -> Fields:
 
 
 def tool_use(use: Fields, no_input: object) -> Fields:
-    """A call as a block of Messages. `no_input` stands where it has none."""
+    """A call as a block of Messages. `no_input` is where it has none."""
     named = {key: use[name] for key, name in (("id", "toolUseId"), ("name", "name")) if name in use}
     rest = rawjson.without(use, "toolUseId", "name", "input")
     return {**rest, "type": "tool_use", **named, "input": use.get("input", no_input)}

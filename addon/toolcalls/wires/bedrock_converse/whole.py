@@ -20,7 +20,7 @@ def to_messages(payload: bytes) -> bytes:
 
 
 def from_messages(payload: bytes, came: bytes) -> bytes:
-    """A reply of Messages in the words of Converse. It has what else stood in the one that `came`."""
+    """A reply of Messages in the words of Converse. It has what else was in the one that `came`."""
     made, reply = rawjson.fields(payload), rawjson.fields(came)
     content = [_of_block(rawjson.fields(raw)) for raw in rawjson.items(made.get("content"))]
     output = {**rawjson.fields(reply.get("output")), "message": {**_message(reply), "content": content}}

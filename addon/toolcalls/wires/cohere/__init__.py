@@ -7,7 +7,7 @@ calls are numbered apart.
 
 So what a reply holds is read by the codec of `openai_chat`, which is asked for by its name; damaged calls are mended by
 its mender. A call that was given no arguments is one without any: here that is no damage. A stream is written anew from
-the hub's events: contents and calls follow each other and never nest, so text behind a call is in a content of its own,
+the hub's events: contents and calls follow each other and never nest, so text after a call is in a content of its own,
 and a content without text is not sent. In a whole reply there is one text, as clients read the first one. A call that
 broke off has no object for arguments, as it would where the reply met its limit.
 

@@ -72,7 +72,7 @@ class Answering(answers.Answering):
 
 
 def _contents(answer: Answer) -> Iterator[tuple[str, str]]:
-    """The kinds and texts of what stands in front of the calls."""
+    """The kinds and texts of what is in front of the calls."""
     yield from ((kind, text) for kind, text in (("thinking", answer.reasoning), ("text", answer.text)) if text)
 
 

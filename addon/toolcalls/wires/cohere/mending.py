@@ -1,6 +1,6 @@
 """Damaged native calls of a stream: mended by the mender of Chat Completions, as they would have come.
 
-A call behind the end of another is another, whatever its number is; the mender knows each by a number of its own.
+A call after the end of another is another, whatever its number is; the mender knows each by a number of its own.
 """
 
 from collections.abc import Sequence

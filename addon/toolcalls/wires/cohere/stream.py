@@ -233,7 +233,7 @@ _HANDLERS: Mapping[str, _Handler] = {
 
 
 def _around(parts: Sequence[Part], own: object) -> tuple[list[Part], list[Part]]:
-    """The parts before an event and those behind it; all of them before none."""
+    """The parts before an event and those after it; all of them before none."""
     at = next((place for place, (_, one) in enumerate(parts) if one is own), len(parts))
     return list(parts[:at]), list(parts[at + 1 :])
 

@@ -66,7 +66,7 @@ def _thoughts(message: Fields) -> Iterator[str]:
 
 
 def _contents(message: Fields, text: str, moved: str) -> Any:
-    """The contents with another text, which stands where the first one did, behind what was moved out of it."""
+    """The contents with another text, which is where the first one did, after what was moved out of it."""
     content = message.get("content")
     if not moved and text == _text(message):
         return content

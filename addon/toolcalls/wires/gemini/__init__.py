@@ -1,7 +1,7 @@
 """`gemini`: `models.generateContent` and `models.streamGenerateContent`, as events, as one JSON array, and whole.
 
 https://ai.google.dev/api/generate-content. A lane is a candidate. The same replies come from Vertex AI and, inside
-`{"response": ...}`, from Code Assist (`/v1internal:streamGenerateContent`), whose requests stand inside `request`.
+`{"response": ...}`, from Code Assist (`/v1internal:streamGenerateContent`), whose requests are inside `request`.
 
 A call is one part, `functionCall: {name, args}` with `args` an object, and is never split: a call that is lifted is
 held and sent when it is complete, and one that broke off stays text. A made call has no `id`, as most of the API's own.
@@ -59,7 +59,7 @@ class _Gemini(Wire):
         return "sse" if parse_qs(urlsplit(path).query).get("alt") == ["sse"] else "json_array"
 
     def matches(self, path: str) -> bool:
-        """Any path that ends in one of the two methods: versions, projects and gateways stand before it."""
+        """Any path that ends in one of the two methods: versions, projects and gateways come before it."""
         return _method(path).endswith((_STREAM, self.path))
 
 

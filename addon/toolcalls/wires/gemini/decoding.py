@@ -96,7 +96,7 @@ class Reading:
         return self._streamed and bool(parts) and all(calls)
 
     def _events(self, lane: int, candidate: Fields) -> Iterator[Event]:
-        texts = apart = False  # there was a text; there was something else behind it
+        texts = apart = False  # there was a text; there was something else after it
         for place, part in enumerate(parts_of(candidate)):
             text = rawjson.word(part, "text")
             if "functionCall" in part:

@@ -108,7 +108,7 @@ class Candidates(Undivided):
                 continue
             made = self._add_event(lane, event, groups[place])
             if made is not None and begun:
-                # Made anew. What a reactor says stands before its call, and so before the part of it.
+                # Made anew. What a reactor says comes before its call, and so before the part of it.
                 calls[place] = [*_parts(groups[place]), {**rest, **made.part(with_id=True)}]
                 groups[place], rest = [], {}
             elif made is not None:
@@ -120,7 +120,7 @@ class Candidates(Undivided):
     def _parts_by_content(self, lane: int, own: Sequence[Fields], events: Sequence[Event]) -> list[Fields]:
         """The parts where native calls that stay are found by their content; beside a withdrawn one only whole ones.
 
-        One of which the frame has no part stands where its events do.
+        One of which the frame has no part is where its events do.
         """
         derived: Row = []
         natives: dict[int, Call] = {}

@@ -30,7 +30,7 @@ def put(target: dict[str, Any], partial: Fields) -> None:
 
 
 def _entered(place: Any, step: str | int, new: Any) -> Any:
-    """What stands at a step, `new` where nothing did; None where no such step can be taken."""
+    """What is at a step, `new` where nothing did; None where no such step can be taken."""
     if isinstance(place, dict) and isinstance(step, str):
         return place.setdefault(step, new)
     if isinstance(place, list) and isinstance(step, int) and step <= len(place):

@@ -88,7 +88,7 @@ def arguments_of(call: Fields) -> str:
 
 
 def is_whole(call: Fields) -> bool:
-    """Whether a native call stands in one part."""
+    """Whether a native call is in one part."""
     return (
         bool(rawjson.word(call, "name"))
         and "partialArgs" not in call

@@ -7,7 +7,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.gemini.parts import EMPTY, Call, arguments_of, is_text, is_whole
 
-# What the parts of a frame became, in order. A number says which of them the texts and calls behind it were.
+# What the parts of a frame became, in order. A number says which of them the texts and calls after it were.
 type Row = list[Fields | int]
 
 
@@ -86,7 +86,7 @@ def merged_groups(own: Sequence[Fields], calls: Mapping[int, list[Fields]], grou
 
 
 def kept_parts(part: Fields, natives: list[Call], *, sure: bool) -> Iterator[Fields]:
-    """A native call's part while the call stays native, and what else stood in it when the call is gone.
+    """A native call's part while the call stays native, and what else was in it when the call is gone.
 
     `sure`: only a whole call stays, which its arguments append_text from one that must not.
     """

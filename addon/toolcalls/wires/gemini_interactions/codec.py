@@ -11,7 +11,7 @@ from toolcalls.wires.gemini_interactions import streamed, whole
 from toolcalls.wires.mending import Mended, Mending
 from toolcalls.wires.translation import Translation, translated
 
-# Indices of steps of our own, behind those of any reply.
+# Indices of steps of our own, after those of any reply.
 _OWN_STEPS = 1 << 40
 
 

@@ -80,7 +80,7 @@ def _block(step: Fields, raw: object) -> Fields:
 
 
 def call_block(step: Fields, no_arguments: object) -> Fields:
-    """A call as a block of Messages. `no_arguments` stands where it has none."""
+    """A call as a block of Messages. `no_arguments` is where it has none."""
     rest = rawjson.without(step, "type", "arguments")
     return {"type": "tool_use", **rest, "input": step.get("arguments", no_arguments)}
 

@@ -30,7 +30,7 @@ def to_messages(payload: bytes) -> bytes:
 
 
 def from_messages(payload: bytes, came: bytes) -> bytes:
-    """A reply of Messages in the words of this API. It has what else stood in the one that `came`."""
+    """A reply of Messages in the words of this API. It has what else was in the one that `came`."""
     made, reply = rawjson.fields(payload), rawjson.fields(came)
     rows = rawjson.items(reply.get("steps"))
     steps = list(_steps([rawjson.fields(raw) for raw in rawjson.items(made.get("content"))], rows))
@@ -60,7 +60,7 @@ def _blocks(place: int, raw: Any) -> Iterator[Fields]:
 
 
 def _steps(blocks: list[Fields], rows: list[Any]) -> Iterator[Any]:
-    """The blocks as steps. Contents that stood in one step, and still stand beside each other, stay in one."""
+    """The blocks as steps. Contents that was in one step, and still are beside each other, stay in one."""
     at = 0
     while at < len(blocks):
         block = blocks[at]

@@ -2,7 +2,7 @@
 
 Both are decoded with types, only the fields that matter.
 
-A few lines over 300, since the types stand beside their reader.
+A few lines over 300, since the types are beside their reader.
 """
 
 import json
@@ -116,7 +116,7 @@ _decode_reply = msgspec.json.Decoder(_Reply).decode
 def reply_of(payload: bytes) -> _Reply | None:
     """The typed reply or chunk, None for a payload that is none. It is shared, so nobody changes it.
 
-    What mends a chunk asks first, and what reads it asks for the same one, mostly unchanged, right behind.
+    What mends a chunk asks first, and what reads it asks for the same one, mostly unchanged, right after.
     """
     return latest(payload) if len(payload) <= _SMALL else _typed(payload)
 
@@ -255,7 +255,7 @@ def _of_id(id_: str, ids: set[str], form: str) -> Iterator[Reason]:
 
 
 def _more(call: Call, native: _Native) -> Literal["", "perhaps", "likely"]:
-    """Whether more of the name may come behind the entry that a call begins with."""
+    """Whether more of the name may come after the entry that a call begins with."""
     if native.unsaid:
         return ""
     begun = call.function is not None and call.function.arguments is not None
@@ -302,7 +302,7 @@ class Reading:
         self._natives: dict[tuple[int, int], _Native] = {}  # the latest one at each lane and index
         self._indices: dict[int, set[int]] = {}  # by lane, those that calls have
         self._ids: dict[int, set[str]] = {}  # by lane, those that calls have
-        self._free: dict[int, int] = {}  # by lane, the one behind the highest of them
+        self._free: dict[int, int] = {}  # by lane, the one after the highest of them
         self._unfinished: dict[int, bool] = {}  # by lane; False once it has ended, and never True again
 
     def events(self, payload: bytes) -> list[Part]:

@@ -1,7 +1,7 @@
 """Damaged native calls of Chat Completions, streamed and whole, as the API would have sent them.
 
 In a stream each call has an index of its own, and says its id and its name once, where it begins. An id with a name,
-behind whole arguments, begins another call, whatever the index says; any other id belongs to the call that is arriving.
+after whole arguments, begins another call, whatever the index says; any other id belongs to the call that is arriving.
 """
 
 from collections.abc import Iterator, Sequence
@@ -145,7 +145,7 @@ class StreamMender:
         return _Edit(index, id_edit, name_edit, arguments)
 
     def _begins_another(self, call: _Arriving, name: str, id_: str) -> bool:
-        """Whether a name behind a call, under its index, is another's."""
+        """Whether a name after a call, under its index, is another's."""
         if id_ == call.came_as and id_:
             return False
         arguments = call.arguments

@@ -177,7 +177,7 @@ class Stream:
             self._customs[lane, start.index] = (start, [])
             return ()
         self._made.add((lane, start.index))
-        id_ = start.id or f"call_{start.index}"  # one of the older form behind another has none
+        id_ = start.id or f"call_{start.index}"  # one of the older form after another has none
         return [{"tool_calls": [call_of(start.index, id_, start.name, "")]}]
 
     def _went_on(self, lane: int, piece: CallPiece, natives: _Renumbered) -> Iterable[Fields]:

@@ -6,7 +6,7 @@ and of the item, and the whole response at the end), so the codec follows what i
 A lane is a text part of a message; native calls belong to the text part before them, those before the first text to
 that one.
 
-Items follow each other and never nest. A call in the middle of a message's text closes that message, and text behind
+Items follow each other and never nest. A call in the middle of a message's text closes that message, and text after
 the call is in a message of its own, with an id of its own. A message without text is not sent: the frames that open it
 wait for its first text. Later items get other places, events other numbers. A call that broke off gets no end
 (`arguments.done`, `output_item.done`): the response is then `incomplete`, as if it had met its limit. Calls that become

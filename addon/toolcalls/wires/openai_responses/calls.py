@@ -188,7 +188,7 @@ class CallItem:
 class CustomInput:
     """The text for a custom tool, out of its argument JSON while that comes.
 
-    That JSON is an object whose first member is the string `input`, and what stands beside it is none of the tool's.
+    That JSON is an object whose first member is the string `input`, and what is beside it is none of the tool's.
     Any other object is the text itself, as the model wrote it, once it is whole.
     """
 

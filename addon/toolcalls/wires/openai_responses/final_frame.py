@@ -83,7 +83,7 @@ class FinalFrame:
         return [part for part in parts if part[0] not in sent]
 
     def _client_items(self, place: int, item: Any) -> Iterator[Any]:
-        """The items that the client has seen in the place of one; what did not change as it stands at the end."""
+        """The items that the client has seen in the place of one; what did not change as it is at the end."""
         if place not in self._items.slots and rawjson.word(rawjson.fields(item), "call_id") in self._items.withdrawn:
             return
         if not self._kept.get(place, True):

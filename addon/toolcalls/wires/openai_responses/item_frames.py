@@ -52,7 +52,7 @@ class ItemFrames:
         client.forward(event, output_index=place)
 
     def _omit(self, item: Fields, at: int, parts: Sequence[Part]) -> None:
-        """A native call that the client does not get here. `parts`: that it goes, and what stands in its place."""
+        """A native call that the client does not get here. `parts`: that it goes, and what is in its place."""
         self._items.places[at] = None
         if parts:
             id_ = rawjson.word(item, "call_id")

@@ -109,7 +109,7 @@ class Message:
 
 
 class Segment:
-    """One message that the client sees. Its text stands in pieces until its part is closed.
+    """One message that the client sees. Its text is in pieces until its part is closed.
 
     base   the content_index, in the upstream's message, of its own first part
     """
@@ -143,7 +143,7 @@ class Segment:
 
 
 class Thought:
-    """Reasoning of ours, as far as it came. `item` is the item that also stands in the whole response."""
+    """Reasoning of ours, as far as it came. `item` is the item that also is in the whole response."""
 
     def __init__(self, item: Fields, place: int) -> None:
         self.item = item
@@ -160,7 +160,7 @@ def response_with(response: Fields, output: list[Any], made: list[Any], *, cut: 
     """The whole response with other items.
 
     cut       one of its calls broke off, which no other member says
-    stopped   it met its limit behind the end that the client is given
+    stopped   it met its limit after the end that the client is given
     """
     changes: Fields = {}
     if made is not output:

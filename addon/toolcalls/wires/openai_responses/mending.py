@@ -1,7 +1,7 @@
 """Damaged native calls of the Responses API, streamed and whole, as the API would have sent them.
 
 What a stream says of a call up to four times is mended each time in the same way: its id where its item begins, ends
-and stands in the whole response; its arguments in their pieces, where they and the item end, and in the response.
+and is in the whole response; its arguments in their pieces, where they and the item end, and in the response.
 """
 
 from collections.abc import Iterator, Sequence
@@ -70,7 +70,7 @@ class _Reply:
 
     @staticmethod
     def renamed(holder: Fields, call: _Item) -> Fields:
-        """The name of a call as it was meant, where another stands there."""
+        """The name of a call as it was meant, where another is there."""
         if call.new_name is None or rawjson.word(holder, "name") != call.came_name:
             return {}
         return {"name": rawjson.string(call.new_name)}

@@ -46,7 +46,7 @@ class MessageFrames:
             message.held.append(event)
             return
         segment = message.segment
-        if segment is None:  # a refusal behind a call that was made
+        if segment is None:  # a refusal after a call that was made
             segment = client.show(message, message.held, place_of(event, "content_index"))
             message.held.clear()
         where = position_of(event, segment)
@@ -134,7 +134,7 @@ class MessageFrames:
             client.message = None
             return
         segment, message.segment = message.segment, None
-        client.message = None  # what comes now stands in a message of its own
+        client.message = None  # what comes now is in a message of its own
         if segment is None and came:
             message.slot.append(None)
             client.forward(event, output_index=client.take_place(at))

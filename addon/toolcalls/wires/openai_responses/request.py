@@ -53,7 +53,7 @@ def request_of(body: bytes) -> Request:
 def _tools(value: object, space: str = "") -> Iterator[Tool]:
     """The tools of a request that have a name and arguments of its own, also those in namespaces.
 
-    Others are passed over: no model behind another server knows what a built-in tool is called with.
+    Others are passed over: no model after another server knows what a built-in tool is called with.
     """
     for item in value if isinstance(value, list) else ():
         if not isinstance(item, dict):

@@ -1,4 +1,4 @@
-"""A flow's bytes as plain data (tnetstrings, as mitmproxy writes them), and where flows stand in a file.
+"""A flow's bytes as plain data (tnetstrings, as mitmproxy writes them), and where flows are in a file.
 
 mitmproxy's own reader takes a slice of a memoryview for each value; a flow of a streamed reply has hundreds, the times
 of its pieces. This one moves along the bytes and copies only what a value keeps: a third of the time for such flows.
@@ -46,7 +46,7 @@ def next_frame(source: Readable) -> bytes | None:
 
 
 def skip_frame(source: BinaryIO, at: int) -> int | None:
-    """Where the value behind the one at `at` begins; None where none begins at `at`. Nothing else is read."""
+    """Where the value after the one at `at` begins; None where none begins at `at`. Nothing else is read."""
     source.seek(at)
     head = source.read(_FIRST)
     colon = head.find(b":", 0, _LONGEST)
@@ -71,7 +71,7 @@ def dictionary(frame: bytes) -> dict[bytes | str, Any]:
 
 
 def _items(data: bytes, at: int, end: int) -> list[Any]:
-    """The values that stand in `data[at:end]`, one behind the other."""
+    """The values that are in `data[at:end]`, one after the other."""
     found: list[Any] = []
     while at < end:
         colon = data.index(b":", at, at + _LONGEST)

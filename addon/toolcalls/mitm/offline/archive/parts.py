@@ -144,7 +144,7 @@ def _seekable(file: File) -> BinaryIO:
 
 
 def _cut(file: File, source: BinaryIO, size: int) -> Iterator[Part]:
-    """Up to where no flow begins any more: that, and all behind it, is in the last part."""
+    """Up to where no flow begins any more: that, and all after it, is in the last part."""
     start, first, at, number = 0, 1, 0, 1
     end = file.size or 0
     while (after := skip_frame(source, at)) is not None and after <= end:

@@ -1,7 +1,7 @@
 """The flows of a part, one after the other, and what of it cannot be read.
 
 A flow that is damaged inside is left out and the next one read. Where not even the length of a flow can be read,
-nothing behind it in its file can. What mitmproxy does not write itself (HAR) is read as `offline.files.flows` reads it.
+nothing after it in its file can. What mitmproxy does not write itself (HAR) is read as `offline.files.flows` reads it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -105,7 +105,7 @@ def _numbered(found: Iterable[Flow]) -> Iterator[Found]:
 
 
 class _Source:
-    """The rest of a stream behind a byte that was read of it to see what it is. `-` cannot be read again."""
+    """The rest of a stream after a byte that was read of it to see what it is. `-` cannot be read again."""
 
     def __init__(self, source: BinaryIO, start: bytes) -> None:
         self._source = source

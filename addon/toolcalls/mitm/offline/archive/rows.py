@@ -44,7 +44,7 @@ def schema() -> Any:
 
 
 def _members(arrow: Any, described: Any, path: str) -> list[tuple[str, Any]]:
-    """The fields of an object that stands at a path."""
+    """The fields of an object that is at a path."""
     return [
         (name, _type(arrow, one, f"{path}{name}"))
         for name, one in described["properties"].items()
@@ -78,7 +78,7 @@ def row(data: dict[str, Any], file: str, number: int, change: str) -> dict[str, 
 
 
 def name_of(part: Part) -> str:
-    """The name of the file that a part's rows stand in."""
+    """The name of the file that a part's rows are in."""
     return name_at(part.file.path, part.start)
 
 
@@ -107,7 +107,7 @@ def write(folder: str, part: Part, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def names_in(folder: str) -> set[str]:
-    """The names of the files of rows that stand in a folder. Raises BadInput."""
+    """The names of the files of rows that are in a folder. Raises BadInput."""
     if "://" not in folder:
         return {one.name for one in Path(folder).glob(f"*{SUFFIX}")}
     system, inside = file_system(folder)

@@ -76,7 +76,7 @@ def expected(outcome: Outcome, dialect: str) -> dict[str, Any]:
 
 
 def verdict_line(verdict: Verdict, dialect: str) -> str:
-    """`declined fenced Bash`, with ` (hermes)` behind it where that is not the file's dialect."""
+    """`declined fenced Bash`, with ` (hermes)` after it where that is not the file's dialect."""
     words = [verdict.status, *([verdict.reason] if verdict.reason else []), verdict.name or "-"]
     elsewhere = "" if verdict.dialect == dialect else f" ({verdict.dialect or '-'})"
     return " ".join(words) + elsewhere

@@ -29,7 +29,7 @@ _MESSAGES = frozenset({"eventstream", "eventstream_chunks"})  # forms whose fram
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A frame of the reply: the JSON in it, with what stands before and behind it.
+    """A frame of the reply: the JSON in it, with what comes before and after it.
 
     is_json   `said` is a value, and else text as it stands; None for a message without a payload, which stays
     raw       the frame as it came, or the payload of a message

@@ -42,7 +42,7 @@ class Found:
         return len(self.data) if self.data is not None else int(self.entries[0]["length"])
 
     def read(self) -> bytes:
-        """The flow as it stands in its file. Raises BadInput."""
+        """The flow as it is in its file. Raises BadInput."""
         if self.data is not None:
             return self.data
         with self.path.open("rb") as source:
