@@ -1,7 +1,7 @@
 """A call as marker text beside another, native call: both have a verdict, and the native one leaves as it came.
 
-Marker text takes the place of native calls. So before the first of those it is lifted, as nobody knows of them yet; after a
-native one it is text, and the verdict says so. On every wire, streamed and whole, also in one frame.
+Marker text takes the place of native calls. So before the first of those it is lifted, as nobody knows of them yet;
+after one it is text, and the verdict says so. On every wire, streamed and whole, also in one frame.
 """
 
 import json
