@@ -326,7 +326,7 @@ def _session(one: Session, link: str, names: Sequence[str], prices: Sequence[Pri
         "took": duration(one.seconds),
         "turns": str(len(one.turns)),
         "calls": str(one.calls),
-        "tokens": escaped(token_counts(one.tokens()) or "not said"),
+        "tokens": escaped(token_counts(one.tokens()) or "not reported"),
         "cost": "not known" if (spent := cost([one], prices)) is None else money(spent, currency_of(prices)),
         "worst": f"{worst_badge(worst, leak)}{coming}",
     }

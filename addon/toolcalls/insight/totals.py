@@ -168,7 +168,7 @@ def _model(name: str, one: ModelTotals, cost: float | None, currency: str, *, pr
         "exchanges": f"{one.turns:,}",
         "calls": f"{one.calls:,}",
         **{
-            kind: f"{count:,}" if one.counted else "not said"
+            kind: f"{count:,}" if one.counted else "not reported"
             for kind, count in (("input", one.input), ("cached", one.cached), ("output", one.output))
         },
     }
