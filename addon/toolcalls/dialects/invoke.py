@@ -31,6 +31,8 @@ _NAMESPACES = tuple(f"{name}:" for name in ("antml", "tml", "ml", "ns", "anthrop
 
 DIALECT = Attributed(
     "invoke",
+    # The first is Claude's; models that mix two forms up put another's around its calls.
+    wrappers=("function_calls", "function_call", "tool_calls"),
     prefix=(("", *_NAMESPACES),),
     misspelt=("rivoke",),
     stray_words=LEAKED,

@@ -33,6 +33,7 @@ class DamagedJson(Transducer):
         self._had_string = self._escaped_whole = False
         self._unescape = self._unescaped
         self._ends_at = -1  # the offset of the quote that ends the string, where one in it is text
+        self._opened_at = -1  # the offset of the quote that opened the string
 
     def feed(self, text: str, start: int = 0, *, final: bool = False) -> tuple[str, int]:
         """As the `Transducer`'s; but what does not decide yet is not consumed. `final`: no more text comes."""
@@ -89,6 +90,7 @@ class DamagedJson(Transducer):
 
     def _open_string(self, quote: str, pos: int, *, key: bool) -> int:
         self._had_string = True
+        self._opened_at = self._origin + pos
         if key and "bare_key" not in self.repairs:
             self._bare_keys = False  # from here on a word may as well be part of a string that lost its escapes
         return super()._open_string(quote, pos, key=key)
@@ -121,6 +123,12 @@ class DamagedJson(Transducer):
         if self._is_key or self._closers[-1:] != ["}"] or self._quote != '"' or self._escaped_whole:
             return False
         here = self._origin + at
+        if here == self._opened_at + 1:  # three quotes open a string of another language, and its quotes are no text
+            if text.startswith('"', at + 1):
+                return False
+            if at + 1 == len(text) and not self._final:
+                self._waits = True
+                return True
         if here > self._ends_at:
             found = end_of_value(text, at, final=self._final)
             self._waits = found < 0
