@@ -166,6 +166,10 @@ VAIN = {
         "access: {rules: [{name: b, action: block, tools: x}, {name: a, action: block, priority: 1, agent: '*'}]}",
         'access.rules[0] does nothing: the rule "a" before it',
     ),
+    "a rule of less than the usual priority behind one that decides everything": (
+        "access: {rules: [{name: b, action: block, tools: x, priority: -1}, {name: a, action: block}]}",
+        'access.rules[0] does nothing: the rule "a" before it',
+    ),
     "a rule that allows what is allowed": (
         "access: {rules: [{name: a, action: block, tools: x}, {name: b, action: allow, tools: y}]}",
         "access.rules[1] does nothing: no rule behind it blocks",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolcalls.events import Defect
-from toolcalls.mending.defects import defects_of
+from toolcalls.mending.defects import defects_of, is_repeated
 from toolcalls.request import Tool
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.values.validation import Validator, place_of
@@ -223,3 +223,8 @@ def test_a_place_is_that_of_the_last_of_equal_keys() -> None:
     assert place_of(text, ["b", 0]) is None
     assert place_of(text, ["z"]) is None
     assert place_of("{", ["a"]) is None
+
+
+@pytest.mark.parametrize(("name", "repeated"), [("edit", False), ("editedit", True), ("editx", False), ("", False)])
+def test_a_name_is_repeated_where_it_is_there_more_than_once(name: str, repeated: bool) -> None:
+    assert is_repeated(name, TOOLS) is repeated

@@ -93,6 +93,8 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ('{"a": 1}', CHAT, [NO_FINISH, EMPTY.replace("stop", "none")]),
     ('{"error": 1}', CHAT, []),
     ("missed|={}", CHAT, []),
+    ('={"usage": {"completion_tokens": 1234}}' + "|={}" * 3 + "|ended stop", CHAT, [COUNTED]),
+    ('={"usage": {"completion_tokens": 1234}}' + "|={}" * 4 + "|ended stop", CHAT, [EMPTY]),  # only the last ones count
     # A payload that may hold a call, and was not read.
     ('ended tool_calls|{"tool_calls":[{"id": 1}]}', CHAT, []),
     ('ended stop|{"tool_calls": [{"id": 1}]}', CHAT, []),

@@ -223,6 +223,14 @@ def test_what_is_forbidden_around_what_went_goes_with_it() -> None:
     assert sorted(came.found) == sorted([("wipe", "no-wipe", wipe)] * 4 + [("run", "no-rm", inside)])
 
 
+def test_a_call_that_ends_where_another_went_is_named_without_it() -> None:
+    """The line end in the place of the object ends the input of the call before it."""
+    before = "Action: wipe\nAction Input: x"
+    came = read("react", [f"{before}{WIPE['react']}Observation: y"])
+    assert came.shown == "##Observation: y"
+    assert sorted(came.found) == sorted([("wipe", "no-wipe", WIPE["react"]), ("wipe", "no-wipe", before)])
+
+
 @pytest.mark.parametrize(
     "names", [("wipe", "list"), ("list", "wipe"), ("x", "list", "wipe"), ("x", "wipe", "list"), ("wipe", "x", "list")]
 )

@@ -330,6 +330,9 @@ def test_parameters_may_stand_before_the_name_and_at_the_very_beginning() -> Non
     assert calls("forge", text) == [(text, ("run",), ['cmd="a"'])]
     text = "Action: run it now\nAction Input: ls"
     assert [names for _, names, _ in calls("react", text)] == [("run it now", "run")]
+    text = "Action: run it (now)\nthen\nlist\nAction Input: ls"
+    several = ("run it", "run it (now", "list", "run it (now)\nthen\nlist", "run")
+    assert [names for _, names, _ in calls("react", text)] == [several]
 
 
 # --- where one may begin ----------------------------------------------------------------------------------------------

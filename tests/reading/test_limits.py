@@ -666,3 +666,13 @@ def test_brackets_behind_an_escaped_quote_are_no_depth(size: int) -> None:
     for command in ('x\\"{{{{', 'x\\\\\\"[[[[', "x\\\\"):
         text = f'<tool_call>{{"name": "Bash", "arguments": {{"command": "{command}"}}}}</tool_call>'
         assert verdicts(read(text, size, max_depth=2)) == [("lifted", None)]
+
+
+@pytest.mark.parametrize(("json", "collected"), [('{"a":"' + "x" * 700, 0), ("[" * 60, 0), ('{"a":"', 700), ("", 0)])
+def test_what_is_read_without_a_look_passes_no_limit(json: str, collected: int) -> None:
+    """However long or deep a call is, whichever of the two it is near."""
+    limits, candidate = CallLimits(max_chars=800, max_depth=80, max_held=10**6), Candidate("invoke", "Bash", 0, 80)
+    assert limits.add(candidate, json) is None
+    assert limits.collect(candidate, collected) is None
+    assert candidate.size + candidate.collected + 8 * limits.free <= 800
+    assert candidate.nesting.depth + limits.free <= 80

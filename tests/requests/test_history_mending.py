@@ -169,6 +169,21 @@ def test_such_results_name_a_call_as_it_came_or_as_it_is_now(wire: str) -> None:
         assert (one[0], two[0]) == (second[0], first[0])
 
 
+def test_gemini_may_spell_its_keys_in_either_way() -> None:
+    calls, results = sound("gemini")
+    calls = [("c", name, arguments) for _, name, arguments in calls]
+    body = json.dumps(TELL["gemini"](calls, [("c", name, said) for _, name, said in results])).encode()
+
+    def snakes(text: bytes) -> bytes:
+        return text.replace(b'"functionCall"', b'"function_call"').replace(
+            b'"functionResponse"', b'"function_response"'
+        )
+
+    made, notes = mended("gemini", body)
+    assert made != body
+    assert mended("gemini", snakes(body)) == (snakes(made), notes)
+
+
 @pytest.mark.parametrize("wire", ASK_IDS)
 def test_an_id_that_is_missing_is_given(wire: str) -> None:
     calls, results = sound(wire)

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolcalls.request import Tool
@@ -103,18 +103,19 @@ values = st.recursive(
 KINDS: dict[str, type | tuple[type, ...]] = {"array": list, "object": dict, "boolean": bool}
 
 
-@given(values, st.integers(min_value=1, max_value=9))
-def test_a_value_that_was_encoded_comes_back(value: Any, size: int) -> None:
-    """Whatever it holds, and however it is cut: the watch finds where it begins."""
+@given(values, st.text(), st.integers(min_value=1, max_value=9))
+@example(5, '"', 9)
+def test_a_value_that_was_encoded_comes_back(value: Any, before: str, size: int) -> None:
+    """Whatever it holds, whatever stands before it, and however it is cut: the watch finds where it begins."""
     kind = next((name for name, of in KINDS.items() if isinstance(value, of)), "number")
     if value is None or isinstance(value, str):
         return
-    schema = schema_of(a={"type": kind}, s=STRING)
+    schema = schema_of(a={"type": kind}, s=STRING, t=STRING)
     raw = json.dumps(value)
-    text = json.dumps({"s": '{"a": ', "a": raw, "z": [raw]})
+    text = json.dumps({"s": '{"a": ', "t": before, "a": raw, "z": [raw]})
     made = mended_types(text, schema)
     assert made is not None
-    assert made.text == json.dumps({"s": '{"a": ', "a": value, "z": [raw]})
+    assert made.text == json.dumps({"s": '{"a": ', "t": before, "a": value, "z": [raw]})
     watch, at = TypeWatch(schema.types_at), 0
     while (found := watch.feed(text[at : at + size])) < 0:
         at += size
