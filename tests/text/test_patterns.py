@@ -72,6 +72,14 @@ def test_every_expression_counts_what_it_searches() -> None:
     assert Pattern("b").search("aaab", Work(characters=4))
 
 
+def test_a_whole_text_counts_as_one_that_is_searched() -> None:
+    work = Work(characters=10)
+    assert Pattern("aaab").fullmatch("aaab", work)
+    assert not Pattern("c").fullmatch("aaab", work)
+    with pytest.raises(TooMuchWork):
+        Pattern("aaab").fullmatch("aaab", work)
+
+
 def test_what_cannot_be_told_is_no_name_of_a_list() -> None:
     assert not any_fullmatch([Pattern(ENDLESS)], LONG, Work(seconds=0.05))
     assert any_fullmatch([Pattern(ENDLESS), Pattern("a+b")], LONG, Work(seconds=0.05))
