@@ -232,6 +232,8 @@ Repair = Literal[
     "unclosed_tag",
     "duplicate_argument",
     "single_quotes",
+    "backticks",
+    "doubled_braces",
     "raw_newline",
     "trailing_comma",
     "doubled_separator",

@@ -130,6 +130,14 @@ REPAIRED = [
     pytest.param("""'say "hi"'""", r'"say \"hi\""', ["single_quotes"], id="double-in-single"),
     pytest.param(r"""'\"'""", r'"\""', ["single_quotes"], id="escaped-double-in-single"),
     pytest.param(r"'a\\'", r'"a\\"', ["single_quotes"], id="backslash-before-the-quote"),
+    pytest.param("[`a`]", '["a"]', ["backticks"], id="backticks"),
+    pytest.param('{"a": `say "hi"\n`}', r'{"a": "say \"hi\"\n"}', ["backticks", "raw_newline"], id="lines-in-them"),
+    pytest.param(r'{"a": `\` \$ \n`}', r'{"a": "` $ \n"}', ["backticks"], id="escapes-in-backticks"),
+    pytest.param('{{"a": 1}}', '{"a": 1}', ["doubled_braces"], id="doubled-braces"),
+    pytest.param(
+        '{{"a": {{"b": [{{}}]}}, "c": 2}}', '{"a": {"b": [{}]}, "c": 2}', ["doubled_braces"], id="nested-ones"
+    ),
+    pytest.param('{{"a": {"b": 1}}}', '{"a": {"b": 1}}', ["doubled_braces"], id="single-ones-inside"),
     pytest.param(r'"it\'s"', '"it\'s"', ["invalid_escape"], id="apostrophe-in-double"),
     pytest.param('"a\nb\tc\r\n\x00"', r'"a\nb\tc\r\n\u0000"', ["raw_newline"], id="control-characters"),
     pytest.param('{"a\nb": 1}', r'{"a\nb": 1}', ["raw_newline"], id="in-a-key"),
@@ -223,6 +231,11 @@ FAILING = [
     ('{"a":1;}', '{"a":1', "neither a comma nor } at offset 6"),
     ("{,}", "{", "no key at offset 1"),
     ("{1:2}", "{", "no key at offset 1"),
+    ("{{{1", "{", "no key at offset 2"),
+    ('{"a":1,{', '{"a":1', "no key at offset 7"),
+    ('{{"a":1} 2', '{"a":1 ', "no second brace at offset 9"),
+    ("`a`", "", "no value at offset 0"),
+    ("{`a`:1}", "{", "no key at offset 1"),
     ("[" * (MAX_DEPTH + 1), "[" * MAX_DEPTH, f"too deep at offset {MAX_DEPTH}"),
 ]
 

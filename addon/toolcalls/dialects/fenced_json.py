@@ -18,5 +18,6 @@ ABOUT = About(
 ```""",
 )
 
-_INFO = ("json", "JSON", "", "tool_use", "function_call", "tool_calls")  # the first is written
+# The first is written.
+_INFO = ("json", "JSON", "", "tool_use", "function_call", "tool_call", "tool_calls", "tool_code")
 DIALECT = OpenJson("fenced_json", fences=tuple((f"```{info}", "```") for info in _INFO))

@@ -26,6 +26,10 @@ _NAMES = (
     "tool_request",
     "tool_invocation",
     "execute_tool",
+    "tool_code",
+    "TOOL_CALL",
+    "ToolCall",
+    "FUNCTION_CALL",
 )
 
 DIALECT = JsonTags(

@@ -1,7 +1,8 @@
 """`llama3_json`: JSON objects after Llama 3's token, with semicolons between them.
 
 Without the token it is `bare_json`, which counts only as a whole message. The built-in tools are called as Python,
-`brave_search.call(query="weather")`; other code after the token is no call.
+`brave_search.call(query="weather")`, and models call the request's own tools so, too, with or without `.call`; other
+code after the token is no call.
 """
 
 from dataclasses import dataclass
@@ -33,7 +34,9 @@ class _Llama3(JsonList):
         """The calls after one token: a built-in one, or JSON."""
         ahead = yield from scan.space(len(_TAG))
         dotted = yield from _word(scan, ahead)
-        if not dotted.endswith(_CALL) or not (yield from scan.starts("(", ahead + len(dotted))):
+        called = dotted.removesuffix(_CALL)
+        is_code = dotted.endswith(_CALL) or tools.resolve(dotted) in tools
+        if not is_code or not (yield from scan.starts("(", ahead + len(dotted))):
             return (yield from super().read(scan, sink, tools))
         key_at = yield from scan.space(ahead + len(dotted) + 1)
         key = yield from _word(scan, key_at)
@@ -42,7 +45,7 @@ class _Llama3(JsonList):
             return False
         scan.take(key_at)
         block = self._reader(scan, sink, tools)
-        block.begin(dotted.removesuffix(_CALL), [])
+        block.begin(called, [])
         return (yield from _keywords(scan, sink)) and (yield from self._close(scan, sink, block))
 
 

@@ -26,7 +26,8 @@ ABOUT = About(
 )
 
 
-_FIRST = ("name", "id", "call_id", "tool_call_id", "type", "index")  # attributes that a call's tag may begin with
+# Attributes that a call's tag may begin with.
+_FIRST = ("name", "tool", "function", "tool_name", "function_name", "id", "call_id", "tool_call_id", "type", "index")
 
 
 class _Named(Attributed):

@@ -10,7 +10,7 @@ from toolcalls.events import Defect, Reason, Repair, Verdict
 # What arguments that are no JSON are repaired of.
 NOT_JSON: tuple[Repair, ...] = (
     "single_quotes", "raw_newline", "invalid_escape", "trailing_comma", "doubled_separator", "python_literal",
-    "comment", "number", "bare_key", "surplus_bracket", "escaped_line_end",
+    "comment", "number", "bare_key", "surplus_bracket", "escaped_line_end", "backticks", "doubled_braces",
 )  # fmt: skip
 
 # Repairs that have another name than the defect; most bear the same.

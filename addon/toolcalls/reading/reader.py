@@ -430,6 +430,7 @@ class Reader:
                 self.inside = False
                 self._ledger.refused = None
                 self._ledger.close()
+                orphan = bool(self._wrappers.held)
                 if (behind_call and not self._results) or closers != self._wrappers.closers:
                     self._look_for(results=behind_call or self._results)
             elif opener.literal in self._wrappers.tags and self._position.reason() is None:
@@ -576,11 +577,11 @@ class Reader:
                 if opener is not None and opener.start - opener.stray == at:
                     return
                 if ended or self._openers.held(text, at, line_start=True, message_start=message_start) != at:
-                    self._ledger.show()
+                    self._wrappers.show(self._ledger)
                     return
             if scan.ended:
                 if orphan:
-                    self._ledger.show()
+                    self._wrappers.show(self._ledger)
                 return
             yield
 
@@ -645,6 +646,11 @@ class Reader:
                 self._wasted += ledger.at - start
             block.give_back()
         waited = scan.ended and not ended
+        if place is None and not (held or waited) and self._wrappers.may_hold(opener.literal):
+            self._message_start = False
+            candidate = self._candidate(_likely(opener), "not_a_call", start)
+            self._wrappers.hold(scan, ledger, opener.literal, candidate)
+            return False
         scan.take(scan.rest() if waited else max(0, start + opener.stray + len(opener.literal) - ledger.at))
         self._message_start = False
         if all(dialect.place == "message" or dialect.name in TENTATIVE for dialect in opener.dialects):
@@ -667,9 +673,13 @@ class Reader:
 
     def _no_call(self, dialect: Dialect, reason: Reason, start: int) -> None:
         """The text from `start` to here began as an opener, most likely of `dialect`, and is no call."""
+        self._ledger.no_call(self._candidate(dialect, reason, start))
+
+    def _candidate(self, dialect: Dialect, reason: Reason, start: int) -> Candidate:
+        """One without a name that is no call."""
         candidate = Candidate(dialect.name, None, start, self._route.max_depth)
         candidate.reason = reason
-        self._ledger.no_call(candidate)
+        return candidate
 
     def _grammar(self, dialect: Dialect, block: Block) -> Generator[None, None, bool]:
         run = dialect.read(self._scan, block, self._tools)

@@ -1,8 +1,10 @@
 """Elements around calls that no grammar takes: those of agents' own prompts, and closers that words come before.
 
 A prompt may show its calls in an element of its own (`<toolbridge_calls>`). Right in front of a call, at the start of a
-line, its tag goes with the call, and so does its closer after it. A grammar that knows its wrapper stops at text or at
-a call that is none; the closer of the wrapper, of which the opener is gone, goes then as well (law 8), once.
+line, its tag goes with the call, and so does its closer after it. So does the tag of a dialect in front of a call in
+another form (`<tool_call>` around Cline's elements), where its own grammar reads no call from there. A grammar that
+knows its wrapper stops at text or at a call that is none; the closer of the wrapper, of which the opener is gone, goes
+then as well (law 8), once.
 """
 
 from collections.abc import Iterable
@@ -13,12 +15,15 @@ from toolcalls.text.scanner import Scanner
 
 # Wrappers that agents teach in prompts which a request may not show.
 KNOWN = ("toolbridge_calls",)
+# Those of dialects that models put around calls in other forms.
+_OF_DIALECTS = {f"<{name}>": f"</{name}>" for name in ("tool_call", "tool_calls", "tool_use", "function_calls")}
 
 
 class Wrappers:
     """The wrappers of one text.
 
     tags      their opening tags
+    held      a tag that goes with the call after it, if one follows; "" for none
     closers   the closing tags of the one that is open, () for none
     """
 
@@ -29,22 +34,37 @@ class Wrappers:
         self.tags = tuple(self._closer_of)
         self.closers: tuple[str, ...] = ()
         self._call: Candidate | None = None
-        self._held = ""  # a tag that goes with the call after it, if one follows
+        self.held = ""
+        self._candidate: Candidate | None = None
 
     @property
     def stray(self) -> tuple[str, ...]:
         """The closing tags, which go with a call that is right before one."""
         return tuple(self._closer_of.values())
 
-    def hold(self, scan: Scanner, ledger: Ledger, tag: str) -> None:
-        """Take an opening tag, which goes with a call if one follows."""
+    def hold(self, scan: Scanner, ledger: Ledger, tag: str, candidate: Candidate | None = None) -> None:
+        """Take an opening tag, which goes with a call if one follows. `candidate`: what it is where none does."""
         scan.take(len(tag))
         ledger.hold()
-        self._held = tag
+        self.held = tag
+        self._candidate = candidate
+
+    def may_hold(self, tag: str) -> bool:
+        """Whether `tag`, from which no dialect reads a call, may be around one in another form."""
+        return self._remove and tag in _OF_DIALECTS
+
+    def show(self, ledger: Ledger) -> None:
+        """No call follows the tag that is held, if one is: what was consumed is text."""
+        candidate, self._candidate = self._candidate, None
+        self.held = ""
+        if candidate is None:
+            ledger.show()
+        else:
+            ledger.no_call(candidate)
 
     def begin_block(self) -> str:
         """A block of calls begins. Returns the tag that was held in front of it, "" for none."""
-        held, self._held = self._held, ""
+        held, self.held, self._candidate = self.held, "", None
         return held
 
     def leave_open(self, closers: tuple[str, ...], call: Candidate | None) -> None:
@@ -54,7 +74,7 @@ class Wrappers:
     def end_block(self, held: str, call: Candidate | None) -> None:
         """A block has ended that `held` was before."""
         if held:
-            self.leave_open((self._closer_of[held],), call)
+            self.leave_open((self._closer_of.get(held) or _OF_DIALECTS[held],), call)
 
     def close(self, scan: Scanner, ledger: Ledger, closer: str, *, quoted: bool) -> bool:
         """Take the closer of the wrapper that is open. Returns whether it goes with the calls before it."""

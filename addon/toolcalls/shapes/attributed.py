@@ -35,7 +35,16 @@ from toolcalls.shapes.content import Content, Escaped
 from toolcalls.shapes.entities import escape_attribute
 from toolcalls.shapes.jsonbody import json_body
 from toolcalls.shapes.jsonvalue import OBJECT_STARTS
-from toolcalls.shapes.tags import Parts, PatternPart, Tag, Tags, declared_attributes, named_tag, other_attributes
+from toolcalls.shapes.tags import (
+    Parts,
+    PatternPart,
+    Tag,
+    Tags,
+    declared_attributes,
+    encoded_arguments,
+    named_tag,
+    other_attributes,
+)
 from toolcalls.shapes.wrapped import Collected, inner_object
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -249,6 +258,9 @@ class Attributed:
         """One call, whose opening tag is here. Returns whether it is complete."""
         scan.take(tag.length)
         hollow = tag.empty or bool((yield from self.call_end.at(scan, (yield from scan.space())))[1])
+        encoded = encoded_arguments(tag, tools) if hollow else ""
+        if encoded:
+            return (yield from self._encoded(scan, sink, tag, encoded))
         unknown, given = other_attributes(tag, tools), declared_attributes(tag, tools)
         name = sink.begin(tag.name, "unknown_arguments" if hollow and unknown and not given else None)
         if unknown and given:
@@ -258,6 +270,17 @@ class Attributed:
         if tag.doubled:
             sink.note_repair("stray_tag")
         return (yield from self.body(scan, sink, tools, name, tag))
+
+    def _encoded(self, scan: Scanner, sink: CallSink, tag: Tag, arguments: str) -> Step[bool]:
+        """A call whose arguments are in its tag, which has been taken, and its closer, if it has one."""
+        sink.begin(tag.name)
+        sink.note_repair("wrapped_arguments")
+        sink.piece(arguments)
+        if not tag.empty:
+            space = yield from scan.space()
+            scan.take(space + (yield from self.call_end.at(scan, space))[1])
+        sink.end()
+        return True
 
     def body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str, tag: Tag) -> Step[bool]:
         """What comes after a call's opening tag. Returns whether the call is complete."""

@@ -24,7 +24,7 @@ from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
-_NAMES = ("tool_name", "tool", "name", "function")  # what can mean nothing else comes first
+_NAMES = ("tool_name", "function_name", "tool", "name", "function")  # what can mean nothing else comes first
 _SERVER = "server_name"
 _NESTED = ("function", "tool", "function_call", "tool_call")
 _MAX_NESTED = 2

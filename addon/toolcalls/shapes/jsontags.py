@@ -53,6 +53,12 @@ class JsonTags:
     stray_words: tuple[str, ...] = ()
     place: OpenerPlace = "line"
 
+    @cached_property
+    def _not_its_own(self) -> tuple[str, ...]:
+        """What stands in a closer's place: those that are wrong, and its own that lost their bracket or slash, too."""
+        tags = [closer for closer in self.closing if closer.startswith("</")]
+        return (*self.wrong, *(tag[lost:] for tag in tags for lost in (1, 2)))
+
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The opening tags, and what may be in front of them."""
         before = self.around[:1] if self.around else ()
@@ -178,7 +184,7 @@ class JsonTags:
 
     def _close(self, scan: Scanner, sink: CallSink, block: CallReader) -> Step[bool]:
         space = yield from scan.space()
-        closer, length = yield from closer_among(scan, (*self.closing, *self.wrong), space)
+        closer, length = yield from closer_among(scan, (*self.closing, *self._not_its_own), space)
         if closer is None and self.closed and (yield from self._ends_reopened(scan, space)):
             block.end()
             sink.note_repair("wrong_closer")
@@ -196,7 +202,7 @@ class JsonTags:
             return True
         block.end()
         scan.take(space + length)
-        if closer in self.wrong:
+        if closer in self._not_its_own:
             sink.note_repair("wrong_closer")
             yield from self._take(scan, self.closing)
         if self.around and self.around[1]:

@@ -16,7 +16,7 @@ from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.damaged_json import DamagedJson
 
-NAMES = ("name", "tool_name", "toolName", "tool", "function")
+NAMES = ("name", "tool_name", "toolName", "function_name", "tool", "function")
 ARGUMENTS = (
     "arguments",
     "parameters",
@@ -27,6 +27,9 @@ ARGUMENTS = (
     "tool_parameters",
     "tool_arguments",
     "tool_args",
+    "function_arguments",
+    "function_args",
+    "kwargs",
 )
 # What arguments begin with that are an object, or a JSON string that holds one, which may be encoded twice itself.
 OBJECT_STARTS = ("{", '"{', '"\\"{')

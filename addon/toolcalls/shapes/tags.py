@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from toolcalls.shapes.entities import unescape
+from toolcalls.shapes.jsonvalue import ARGUMENTS
 from toolcalls.text.scanner import SPACE, Scanner, Step
+from toolcalls.values.damaged_json import DamagedJson
 from toolcalls.values.toolbox import Toolbox
 
 
@@ -136,7 +138,7 @@ def _second(parts: Parts) -> frozenset[str]:
 
 
 _MAX_TAG = 1024  # characters of one tag with its attributes
-_NAMES = ("name", "rname")  # the second is a known slip
+_NAMES = ("name", "rname", "tool", "tool_name", "function", "function_name")  # all but the first are slips
 _OF_CALLS = frozenset({*_NAMES, "id", "call_id", "tool_call_id", "index", "type"})
 # `Ġ` is how a tokenizer writes a blank, and some servers leak it.
 _ATTRIBUTE = re.compile(r"""[\sĠ]+([\w:.-]+)\s*==?\s*("[^"]*"|'[^']*'|(?!=)[^\s"'<>/]+)""")
@@ -186,7 +188,7 @@ def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]
             continue
         end = _TAG_END.match(text, at, limit)
         if end is not None:
-            written = next((name for name in _NAMES if name in attributes), "")
+            written = _name_in(attributes)
             name = unescape(attributes.get(written, "")).strip()
             size = end.end() - scan.pos - ahead
             misspelt = kind == "misspelt" or written != _NAMES[0] or glued or slipped
@@ -197,14 +199,30 @@ def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]
         yield
 
 
+def _name_in(attributes: Mapping[str, str]) -> str:
+    """Which of them names the call or the parameter, "" for none."""
+    return next((name for name in _NAMES if name in attributes), "")
+
+
 def _unquoted(written: str) -> str:
     return written[1:-1] if written[:1] in "\"'" else written
 
 
 def declared_attributes(tag: Tag, tools: Toolbox) -> dict[str, str]:
     """The attributes of a call's tag that are parameters of its tool, decoded: `<invoke name="Bash" command="ls"/>`."""
+    keys, name = tools.keys(tools.resolve(tag.name)), _name_in(tag.attributes)
+    return {key: unescape(tag.attributes[key]) for key in tag.attributes if key in keys and key != name}
+
+
+def encoded_arguments(tag: Tag, tools: Toolbox) -> str:
+    """All arguments as one attribute of a call's tag, `arguments='{"command": "ls"}'`, as JSON; "" for none."""
     keys = tools.keys(tools.resolve(tag.name))
-    return {key: unescape(tag.attributes[key]) for key in tag.attributes if key in keys and key not in _NAMES}
+    given = [unescape(value) for key, value in tag.attributes.items() if key in ARGUMENTS and key not in keys]
+    if len(given) != 1 or not given[0].startswith("{"):
+        return ""
+    reader = DamagedJson()
+    made, end = reader.feed(given[0], final=True)
+    return made if reader.done and end == len(given[0]) else ""
 
 
 def other_attributes(tag: Tag, tools: Toolbox) -> bool:

@@ -14,7 +14,7 @@ import json
 import re
 
 from toolcalls.values.lost_escapes import end_of_value
-from toolcalls.values.transducer import Transducer
+from toolcalls.values.transducer import DOUBLED, Transducer
 
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _PART = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?")
@@ -120,7 +120,7 @@ class DamagedJson(Transducer):
         return True
 
     def _is_text(self, text: str, at: int) -> bool:
-        if self._is_key or self._closers[-1:] != ["}"] or self._quote != '"' or self._escaped_whole:
+        if self._is_key or self._closers[-1:] not in (["}"], [DOUBLED]) or self._quote != '"' or self._escaped_whole:
             return False
         here = self._origin + at
         if here == self._opened_at + 1:  # three quotes open a string of another language, and its quotes are no text

@@ -17,7 +17,7 @@ def _run(special: str) -> Callable[[str, int], re.Match[str] | None]:
 
 
 # By the quote: matches the longest run of a string's content, from an offset on, that is strict JSON.
-STRING_RUNS = {'"': _run('"'), "'": _run("\"'")}
+STRING_RUNS = {'"': _run('"'), "'": _run("\"'"), "`": _run('"`')}
 # Matches the same, up to what says whether a string was escaped for HTML.
 ENTITY_RUN = _run('"&<>')
 # The entities that such escaping writes, as content of a JSON string.

@@ -42,6 +42,8 @@ _MAX_HELD = 65536  # characters of a program that are held
 _LONGEST_PROGRAM = max(map(len, PROGRAMS)) + 1
 MAX_DEPTH = 1024  # more than a route may allow (`Route.max_depth`), so that it is the route's limit that is met
 
+DOUBLED = "}}"  # what closes an object that two braces opened
+_OBJECTS = (["}"], [DOUBLED])
 _GAP = " \t\n\r/#"  # white space, and what begins a comment
 _space = re.compile(r"[ \t\n\r]*+")
 _bare = re.compile(r"[\w$.-]*+")
@@ -62,10 +64,12 @@ class Transducer:
     repairs  what was not strict JSON, each name once, in the order of appearance:
 
              single_quotes   'a'                      → "a"
+             backticks       `a`                      → "a", after a colon or in an array
              raw_newline     control characters that are raw in a string, of any kind → their escapes
              invalid_escape  `\'` in double quotes    → '; `\x41`, `\U0001f600` → the character; any other → a
                              backslash that was meant as such
              trailing_comma  [1,]                     → [1]
+             doubled_braces  {{"a": 1}}               → {"a": 1}, as templates of Python's `format` write them
              python_literal  None, True, False        → null, true, false
              doubled_separator  {"a":: 1,, "b": 2}  → {"a": 1, "b": 2}
              comment         // and # to the end of the line, /* */ → nothing
@@ -130,7 +134,7 @@ class Transducer:
     @property
     def unclosed(self) -> tuple[str, ...]:
         """What closes each bracket that is open, outermost first."""
-        return tuple(self._closers)
+        return tuple("".join(self._closers))
 
     @property
     def is_strict(self) -> bool:
@@ -183,13 +187,17 @@ class Transducer:
             self._repair("trailing_comma")
             del self._comma[0]
             self._flush()
+        if self._closers[-1] == DOUBLED:
+            self._closers[-1] = "}"
+            self._state = Transducer._second_brace
+            return pos + 1
         self._out.append(self._closers.pop())
         self._ended()
         return pos + 1
 
     def _open_string(self, quote: str, pos: int, *, key: bool) -> int:
-        if quote == "'":
-            self._repair("single_quotes")
+        if quote != '"':
+            self._repair("single_quotes" if quote == "'" else "backticks")
         self._out.append('"')
         self._quote = quote
         self._run = STRING_RUNS[quote]
@@ -197,7 +205,7 @@ class Transducer:
         if self._entities:
             if key:
                 self._key_text = ""
-            elif quote == '"' and self._key_text in PROGRAMS and self._closers[-1:] == ["}"]:
+            elif quote == '"' and self._key_text in PROGRAMS and self._closers[-1:] in _OBJECTS:
                 self._run = ENTITY_RUN
         self._state = Transducer._string
         return pos + 1
@@ -210,7 +218,7 @@ class Transducer:
                 return self._fail("not an object", pos)
             self._started = True
         self._flush()
-        if char in "\"'":
+        if char in "\"'" or (char == "`" and self._closers):
             return self._open_string(char, pos, key=False)
         if char in "{[":
             if len(self._closers) == MAX_DEPTH:
@@ -282,6 +290,10 @@ class Transducer:
             return pos + 1
         if char == "}":
             return self._close(pos)
+        if char == "{" and self._closers[-1] == "}" and not self._comma:
+            self._repair("doubled_braces")
+            self._closers[-1] = DOUBLED
+            return pos + 1
         if char in "\"'":
             self._flush()
             return self._open_string(char, pos, key=True)
@@ -316,9 +328,15 @@ class Transducer:
         closer = self._closers[-1]
         if char == ",":
             self._comma = [","]
-            self._state = Transducer._key if closer == "}" else Transducer._item
+            self._state = Transducer._item if closer == "]" else Transducer._key
             return pos + 1
-        return self._close(pos) if char == closer else self._fail(f"neither a comma nor {closer}", pos)
+        return self._close(pos) if char == closer[0] else self._fail(f"neither a comma nor {closer}", pos)
+
+    def _second_brace(self, text: str, pos: int) -> int:
+        """After the first of the two braces that close an object."""
+        if text[pos] in self._gaps:
+            return self._gap(text, pos)
+        return self._close(pos) if text[pos] == "}" else self._fail("no second brace", pos)
 
     # --- states inside a token ----------------------------------------------------------------------------------------
 
@@ -414,7 +432,7 @@ class Transducer:
             if char in '"\\/bfnrt':
                 self._content("\\" + char)
                 return pos + 1
-            if char == "'":
+            if char == "'" or (char in "`$" and self._quote == "`"):
                 if self._quote == '"':
                     self._repair("invalid_escape")
                 self._content(char)

@@ -14,6 +14,8 @@ _ENTRIES = (
     RepairEntry("unclosed_tag", "a tag ended without its bracket"),
     RepairEntry("duplicate_argument", "an argument was written twice; the last one counts"),
     RepairEntry("single_quotes", "strings were in single quotes"),
+    RepairEntry("backticks", "strings of its JSON were in backticks"),
+    RepairEntry("doubled_braces", "objects of its JSON were in two braces each"),
     RepairEntry("raw_newline", "strings of its JSON held raw control characters"),
     RepairEntry("trailing_comma", "its JSON had a comma after the last member"),
     RepairEntry("doubled_separator", "its JSON had a comma or a colon twice"),
