@@ -642,7 +642,7 @@ def test_a_tag_of_one_dialect_is_known_beside_those_of_others(
     ("text", "begun"),
     [
         ("abc", 3), ("a<", 1), ("a<ru", 1), ("a<run ", 1), ("a</", 1), ("a< b", 1), ("a<1", 3), ("a<run>", 6),
-        ("<a<b", 2),
+        ("<a<b", 2), ("<ru", 0), ("</", 0),
         ("<parameter=a=b<", 0), ("<parameter=a=b</para", 0), ("x<parameter=a=b</parameter>", 27),
         ("<" + "a" * (LONGEST - 1), 0), ("<" + "a" * LONGEST, LONGEST + 1),
     ],

@@ -154,6 +154,12 @@ def test_text_leaves_at_once() -> None:
     assert "".join(event.text for event in shown if isinstance(event, Text)) == 'So.\n{"name": "Bash"'
 
 
+def test_its_verdict_leaves_before_the_call_behind_it() -> None:
+    reader = Reader(CallPolicy(Route(client="native", upstream="text"), Request(tools=TOOLS), open_calls=True))
+    before, verdict, behind, *_ = reader.feed(f"So.\n{CALL}\n\n{INVOKE}")
+    assert [type(before), type(verdict), type(behind)] == [Text, Verdict, Markup]
+
+
 @pytest.mark.parametrize("size", [1, 1000, 4 * MOST])
 def test_what_is_kept_is_bounded(size: int) -> None:
     """A call after the bound is found, too, in pieces of any size."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support.responsesclient import stream
 from toolcalls.events import Repair
 from toolcalls.request import Tool
 from toolcalls.values import rawjson
@@ -280,6 +281,22 @@ def test_all_that_is_said_of_a_moved_call_moves_with_it() -> None:
     assert [json.loads(one) for one in made] == [{**said, "output_index": 1}]
     for other in ({**said, "output_index": 7}, {"type": "response.in_progress"}):
         assert mender.mend(json.dumps(other).encode()) is None
+
+
+def test_a_call_whose_end_has_another_id_keeps_its_first_one_to_the_end_of_the_reply() -> None:
+    """The Responses API says the id three times."""
+    first, *between, end, last = stream(
+        [{"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "t", "arguments": "{}"}]
+    )
+    end = json.loads(json.dumps(end).replace("call_1", "call_2"))
+    last = json.loads(json.dumps(last).replace("call_1", "call_2"))
+    mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
+    assert mender is not None
+    made = [mender.mend(json.dumps(event).encode()) or [json.dumps(event).encode()] for event in
+            (first, *between, end, last)]  # fmt: skip
+    left = b"".join(frame for frames in made for frame in frames)
+    assert left.count(b"call_1") == 3
+    assert b"call_2" not in left
 
 
 @pytest.mark.parametrize(("form", "given", "mended"), [("custom", "input", False), ("function", "arguments", True)])

@@ -90,6 +90,11 @@ def test_a_block_that_the_model_began_goes_on(dialect: str, count: int) -> None:
         assert begun(dialect, whole, CALLS[:count], BOX) == (None, "")
 
 
+@pytest.mark.parametrize("dialect", ["invoke", "lfm2", "kimi_k2"])
+def test_a_text_without_a_call_is_no_block(dialect: str) -> None:
+    assert begun(dialect, "No call of theirs.", CALLS[:1], BOX) == (None, "")
+
+
 def test_a_block_without_calls_is_none() -> None:
     assert begun("invoke", "<function_calls>", [], BOX) == (None, "")
     assert not parts_a_block("invoke", "<function_calls>", [], BOX)

@@ -234,6 +234,13 @@ def test_behind_a_text_of_ours_the_clients_call_stands_apart() -> None:
         assert again.text == f"{OURS}So. {block('hermes')}"
 
 
+def test_between_two_calls_of_the_clients_what_parts_them_comes_behind_a_text_of_ours() -> None:
+    found = events(block("hermes"))
+    behind = next(at for at, event in enumerate(found, 1) if isinstance(event, Verdict))
+    one, other = (block("hermes", [call]) for call in CALLS)
+    assert sent(with_ours(found, behind), speaks("hermes")).text == f"{one}{OURS}\n{other}"
+
+
 @pytest.mark.parametrize("dialect", [name for name, one in all_dialects().items() if one.place == "message"][:4])
 def test_a_client_whose_calls_are_a_whole_message_gets_our_texts_alone(dialect: str) -> None:
     client = speaks(dialect)

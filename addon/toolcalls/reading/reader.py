@@ -406,6 +406,9 @@ class Reader:
                 self._ledger.finish()
                 return
             behind_call = orphan = False
+            if self._wrappers.held is not None and not (isinstance(opener, Opener) and opener.dialects):
+                self._wrappers.show(self._ledger)
+                continue
             if isinstance(opener, LookAlike) or (opener.dialects and self._ledger.judged >= self._route.max_candidates):
                 yield from self._unread()
                 return
@@ -430,7 +433,7 @@ class Reader:
                 self.inside = False
                 self._ledger.refused = None
                 self._ledger.close()
-                orphan = bool(self._wrappers.held)
+                orphan = self._wrappers.held is not None
                 if (behind_call and not self._results) or closers != self._wrappers.closers:
                     self._look_for(results=behind_call or self._results)
             elif opener.literal in self._wrappers.tags and self._position.reason() is None:
@@ -645,8 +648,12 @@ class Reader:
             if whole_message:
                 self._wasted += ledger.at - start
             block.give_back()
+        if held is not None and held.candidate is not None:
+            ledger.no_call(held.candidate)  # what comes after the tag is read again, as what it is inside a line
+            self._message_start = False
+            return False
         waited = scan.ended and not ended
-        if place is None and not (held or waited) and self._wrappers.may_hold(opener.literal):
+        if place is None and held is None and not waited and self._wrappers.may_hold(opener.literal):
             self._message_start = False
             candidate = self._candidate(_likely(opener), "not_a_call", start)
             self._wrappers.hold(scan, ledger, opener.literal, candidate)

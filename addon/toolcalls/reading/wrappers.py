@@ -8,6 +8,7 @@ then as well (law 8), once.
 """
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.ledger import Ledger
@@ -19,11 +20,22 @@ KNOWN = ("toolbridge_calls",)
 _OF_DIALECTS = {f"<{name}>": f"</{name}>" for name in ("tool_call", "tool_calls", "tool_use", "function_calls")}
 
 
+class Held(NamedTuple):
+    """An opening tag that goes with the call after it, if one follows.
+
+    closer      what closes it
+    candidate   what the tag is where no call follows; None for text
+    """
+
+    closer: str
+    candidate: Candidate | None
+
+
 class Wrappers:
     """The wrappers of one text.
 
     tags      their opening tags
-    held      a tag that goes with the call after it, if one follows; "" for none
+    held      the tag that was read last, until it is known what follows
     closers   the closing tags of the one that is open, () for none
     """
 
@@ -34,8 +46,7 @@ class Wrappers:
         self.tags = tuple(self._closer_of)
         self.closers: tuple[str, ...] = ()
         self._call: Candidate | None = None
-        self.held = ""
-        self._candidate: Candidate | None = None
+        self.held: Held | None = None
 
     @property
     def stray(self) -> tuple[str, ...]:
@@ -46,35 +57,33 @@ class Wrappers:
         """Take an opening tag, which goes with a call if one follows. `candidate`: what it is where none does."""
         scan.take(len(tag))
         ledger.hold()
-        self.held = tag
-        self._candidate = candidate
+        self.held = Held(self._closer_of.get(tag) or _OF_DIALECTS[tag], candidate)
 
     def may_hold(self, tag: str) -> bool:
         """Whether `tag`, from which no dialect reads a call, may be around one in another form."""
         return self._remove and tag in _OF_DIALECTS
 
-    def show(self, ledger: Ledger) -> None:
-        """No call follows the tag that is held, if one is: what was consumed is text."""
-        candidate, self._candidate = self._candidate, None
-        self.held = ""
-        if candidate is None:
-            ledger.show()
-        else:
-            ledger.no_call(candidate)
-
-    def begin_block(self) -> str:
-        """A block of calls begins. Returns the tag that was held in front of it, "" for none."""
-        held, self.held, self._candidate = self.held, "", None
+    def begin_block(self) -> Held | None:
+        """A block of calls begins. Returns the tag that was held in front of it."""
+        held, self.held = self.held, None
         return held
 
     def leave_open(self, closers: tuple[str, ...], call: Candidate | None) -> None:
         """A block has ended before its closer; `call` is its first one. () where the closer was read."""
         self.closers, self._call = closers if self._remove else (), call
 
-    def end_block(self, held: str, call: Candidate | None) -> None:
+    def end_block(self, held: Held | None, call: Candidate | None) -> None:
         """A block has ended that `held` was before."""
-        if held:
-            self.leave_open((self._closer_of.get(held) or _OF_DIALECTS[held],), call)
+        if held is not None:
+            self.leave_open((held.closer,), call)
+
+    def show(self, ledger: Ledger) -> None:
+        """No block follows what is held, if anything is: what was consumed is text."""
+        held = self.begin_block()
+        if held is None or held.candidate is None:
+            ledger.show()
+        else:
+            ledger.no_call(held.candidate)
 
     def close(self, scan: Scanner, ledger: Ledger, closer: str, *, quoted: bool) -> bool:
         """Take the closer of the wrapper that is open. Returns whether it goes with the calls before it."""

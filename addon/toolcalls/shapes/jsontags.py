@@ -202,7 +202,7 @@ class JsonTags:
             return True
         block.end()
         scan.take(space + length)
-        if closer in self._not_its_own:
+        if closer not in self.closing:
             sink.note_repair("wrong_closer")
             yield from self._take(scan, self.closing)
         if self.around and self.around[1]:
