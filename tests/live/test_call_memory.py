@@ -113,7 +113,7 @@ def test_over_websocket_a_refusal_asks_for_the_whole_conversation(line: tuple[Up
     assert [item["type"] for item in asked["input"]] == ["function_call_output"]
     new = {**ERROR, "code": "previous_response_not_found", "param": "previous_response_id"}
     assert told == {**REFUSAL, "error": new}
-    line[1].wait_for("the client is asked for everything again")
+    line[1].wait_for("the client is asked to send the whole conversation again")
 
 
 def test_over_websocket_the_calls_are_put_back(line: tuple[Upstream, Dump]) -> None:

@@ -126,9 +126,9 @@ def test_a_collector_that_is_down_does_no_harm(tmp_path: Path, kind: Callable[..
     with ExitStack() as stack, traced(tmp_path, kind(stack.enter_context)) as (_, dump):
         replies = [post(dump.url, asked(), SESSION) for _ in range(3)]
         assert all(reply.ended for reply in replies)
-        dump.wait_for("does not take spans; the traffic goes on")
+        dump.wait_for("does not accept spans; traffic is not affected")
         post(dump.url, asked(), SESSION)
-    assert dump.output.count("does not take spans") == 1
+    assert dump.output.count("does not accept spans") == 1
     assert re.search(r"the collector did not get (\d+) of \1 spans", dump.output)
     assert "opentelemetry" not in dump.output
 

@@ -98,11 +98,11 @@ def test_a_store_that_is_not_there_loses_nothing(
     monkeypatch.setattr(stores, "_LOOKS", 0.01)
     monkeypatch.setattr(stores, "_TRIES", 0.01)
     store = RecordingStore(tmp_path / "one", f"file://{tmp_path}/target/there?key=CANARY")
-    seen(lambda: "takes no file" in caplog.text)
+    seen(lambda: "does not accept files" in caplog.text)
     assert sorted(path.name for path in (tmp_path / "one").iterdir()) == here
     store.close()
-    assert "have not been moved" in caplog.text
-    assert caplog.text.count("takes no file") == 1
+    assert "not yet moved" in caplog.text
+    assert caplog.text.count("does not accept files") == 1
     assert "CANARY" not in caplog.text
 
     written = tmp_path / "one" / "toolcalls-20261123T075452Z-c509d7cd.flow"
@@ -120,7 +120,7 @@ def test_a_store_that_is_not_there_loses_nothing(
 @pytest.mark.parametrize(
     ("options", "mistake"),
     [
-        ({"toolcalls_record_store": "s3://flows"}, "name one"),
+        ({"toolcalls_record_store": "s3://flows"}, "set toolcalls_record as well"),
         ({"toolcalls_record_store": "flows", "toolcalls_record": "x"}, "expected an address"),
     ],
 )

@@ -167,7 +167,7 @@ def test_the_clients_side_is_what_the_client_was_given() -> None:
     ("arguments", "said"),
     [
         (["nothing.flow"], "nothing.flow: the file cannot be read"),
-        (["--fault", "explode=1", "x.flow"], "--fault: 'explode' is no kind of fault"),
+        (["--fault", "explode=1", "x.flow"], "--fault: 'explode' is not a kind of fault"),
         (["--ignore", "(", "x.flow"], "--ignore: '(' is no regular expression"),
         (["--port", "70000", "x.flow"], "expected a port from 0 to 65535"),
         (["--speed", "0", "x.flow"], "expected a number from 0.001"),

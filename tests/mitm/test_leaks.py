@@ -318,7 +318,7 @@ def test_a_configuration_that_anybody_may_write_gets_a_warning(tmp_path: Path, l
             path.chmod(mode)
             context.configure(made, toolcalls_config="")
             context.configure(made, toolcalls_config=str(path))
-            assert ("may write" in log.text) == warned, oct(mode)
+            assert ("can write" in log.text) == warned, oct(mode)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_a_folder_that_others_may_look_into_is_said(folder: Path, caplog: pytest
     folder.mkdir()
     folder.chmod(0o750)
     Recorder(folder).close()
-    assert "others may look into" in caplog.text
+    assert "other users can read" in caplog.text
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_what_was_given_is_written_at_the_end_and_without_secrets(
         assert b"CANARY" not in path.read_bytes()
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert "others may look into" not in caplog.text
+    assert "other users can read" not in caplog.text
     end = last_line(folder)
     assert (end["exchanges"], end["missing"], end["why"]) == (len(given), 0, "mitmproxy ended")
 
@@ -185,7 +185,7 @@ def test_the_end_waits_for_so_long_and_then_the_process_goes_on_alone(
     os.kill(process.pid, signal.SIGSTOP)
     made.add(flow)
     made.close()
-    assert "goes on writing what waits" in caplog.text
+    assert "is still writing recordings" in caplog.text
     os.kill(process.pid, signal.SIGCONT)
     assert process.wait(LIMIT)
     assert len(recorded_in(folder)) == 1

@@ -152,9 +152,9 @@ def test_a_fault_may_befall_one_reply_and_several_may_one() -> None:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("cut", "'cut' is no fault; one is written as in cut-at-event=3 or 2:status=503"),
-        ("0:delay=1", "'0:delay=1' is no fault"),
-        ("explode=1", f"'explode' is no kind of fault; there are {', '.join(KINDS)}"),
+        ("cut", "'cut' is not a fault; write one like cut-at-event=3 or 2:status=503"),
+        ("0:delay=1", "'0:delay=1' is not a fault"),
+        ("explode=1", f"'explode' is not a kind of fault; the kinds are {', '.join(KINDS)}"),
         ("cut-at-event=0", "'cut-at-event=0' needs a whole number from 1"),
         ("cut-at-byte=x", "needs a whole number from 1"),
         ("delay=soon", "needs seconds"),

@@ -158,7 +158,7 @@ def test_a_text_request_for_a_native_upstream(system: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"contents":[]}', b'{"contents":[{}],"tools":[1e999]', b"\xff"])
 def test_what_is_no_request_is_a_value_error(body: bytes) -> None:
-    with pytest.raises(ValueError, match="no Gemini request"):
+    with pytest.raises(ValueError, match="not a Gemini request"):
         FORMAT.read(body)
 
 

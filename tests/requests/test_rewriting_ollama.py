@@ -106,7 +106,7 @@ def test_a_text_request_for_a_native_upstream() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"messages":[]}', b"\xff"])
 def test_what_is_no_request_is_a_value_error(body: bytes) -> None:
-    with pytest.raises(ValueError, match="no chat of Ollama's"):
+    with pytest.raises(ValueError, match="not an Ollama chat"):
         FORMAT.read(body)
 
 

@@ -219,6 +219,6 @@ def test_which_requests_are_rewritten() -> None:
             written = written.replace('"type": "text", ', "")
         conversation = format_.read(written.encode())
         assert json.loads(format_.write(written.encode(), conversation)) == json.loads(written)
-    with pytest.raises(ValueError, match="other models' are not rewritten"):
+    with pytest.raises(ValueError, match="no other is rewritten"):
         format_.read(b'{"prompt": "Hi"}')
     assert Request() != WIRE.request(json.dumps({"prompt": "Hi"}).encode())

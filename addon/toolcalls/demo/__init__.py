@@ -105,7 +105,7 @@ def _check(received: Received, verdicts: list[dict[str, Any]]) -> None:
     if received.finish != "tool_calls" or "<parameter" in received.text:
         raise DemoError(f"the client got finish_reason {received.finish} and the text {json.dumps(received.text)}")
     if [verdict["status"] for verdict in verdicts] != ["declined", "lifted"]:
-        raise DemoError(f"the verdicts are others than they must be: {summarize_verdicts(verdicts)}")
+        raise DemoError(f"unexpected verdicts: {summarize_verdicts(verdicts)}")
 
 
 def _replay(folder: Path, recordings: Path, main: Path) -> None:

@@ -64,7 +64,7 @@ class AppendFile:
             self.missing += 1
             first, self._warned = not self._warned, True
         if first:
-            logger.warning(f"toolcalls: {visible(str(self.path))} cannot be written: {why}; the traffic goes on")
+            logger.warning(f"toolcalls: {visible(str(self.path))} cannot be written: {why}; traffic is not affected")
 
     def close(self) -> None:
         """Close the file, and log how many records are missing."""

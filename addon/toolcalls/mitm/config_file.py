@@ -60,7 +60,7 @@ class ConfigFile:
         self._config = self._load()
         self._policies: dict[str, PolicyName] = {}
         if self._is_world_writable():
-            logger.warning(f"toolcalls: everybody on this machine may write {self.path}")
+            logger.warning(f"toolcalls: every user of this machine can write {self.path}")
 
     def override_policy(self, route: str, policy: PolicyName | None) -> None:
         """Use another policy for a route until mitmproxy stops; None: the file's again."""
@@ -93,7 +93,7 @@ class ConfigFile:
             try:
                 self._config = self._load()
             except config.ConfigError as error:
-                logger.warning("toolcalls: the old configuration stays: " + " | ".join(error.errors))
+                logger.warning("toolcalls: the old configuration stays in effect: " + " | ".join(error.errors))
             else:
                 logger.info(f"toolcalls: read {self.path} again")
         return self._config

@@ -114,8 +114,8 @@ class ToolCalls:
             return
         for mode in exposed_modes(options.mode, options.listen_host):
             logger.warning(
-                f"toolcalls: the {mode} proxy listens on all interfaces and asks nobody for a password; "
-                "--listen-host 127.0.0.1 or --proxyauth changes that"
+                f"toolcalls: the {mode} proxy listens on all interfaces without a password; "
+                "--listen-host 127.0.0.1 or --proxyauth prevents that"
             )
 
     def done(self) -> None:

@@ -143,7 +143,7 @@ def _store() -> str:
     """Where files of the recording go; "" for nowhere. Raises ConfigError."""
     url: str = ctx.options.toolcalls_record_store
     if url and not ctx.options.toolcalls_record:
-        raise ConfigError("toolcalls_record_store: files come from the folder that toolcalls_record names; name one")
+        raise ConfigError("toolcalls_record_store: set toolcalls_record as well: files are moved from its folder")
     if url and "://" not in url:
         raise ConfigError("toolcalls_record_store: expected an address as in s3://bucket/folder")
     if url and find_spec("fsspec") is None:

@@ -109,7 +109,7 @@ class SharedStore:
             if self._failed is None:
                 logger.warning(
                     f"toolcalls: the shared memory at {self.name} does not answer ({type(error).__name__}); "
-                    "each worker goes on with what it knows itself"
+                    "each worker uses what it knows"
                 )
             self._failed = time.monotonic()
             return None

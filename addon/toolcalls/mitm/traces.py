@@ -63,7 +63,7 @@ class Traces:
         except Full:
             self._left_out += 1
             if self._left_out == 1:
-                logger.warning("toolcalls: replies end faster than their spans can be made; some have none")
+                logger.warning("toolcalls: replies end faster than spans can be created; some exchanges get none")
 
     def close(self) -> None:
         """Send what there is, as far as there is time for it."""
@@ -119,9 +119,9 @@ class _Noting(SpanExporter):
         failed = result is not SpanExportResult.SUCCESS
         self.taken += 0 if failed else len(spans)
         if failed and not self.failed:
-            logger.warning(f"toolcalls: the collector at {self._name} does not take spans; the traffic goes on")
+            logger.warning(f"toolcalls: the collector at {self._name} does not accept spans; traffic is not affected")
         elif self.failed and not failed:
-            logger.info(f"toolcalls: the collector at {self._name} takes spans again")
+            logger.info(f"toolcalls: the collector at {self._name} accepts spans again")
         self.failed = failed
         return result
 

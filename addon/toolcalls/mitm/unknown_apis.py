@@ -45,9 +45,9 @@ class UnknownAPIs:
         if found := _members(flow.request.raw_content or b""):
             shown = report.visible(f"{flow.request.pretty_host}{redacted_url(path)}")
             logger.warning(
-                f"toolcalls: POST {shown} looks like an LLM API ({', '.join(found)} in its JSON), but its path is none "
-                "that is read, so its replies are forwarded unparsed. "
-                f"Paths that are read end in {_MEMBERS[found[0]]}: give the agent a base URL that leads there, or "
+                f"toolcalls: POST {shown} looks like an LLM API ({', '.join(found)} in its JSON), but the addon does "
+                "not know its path, so its replies are forwarded unparsed. "
+                f"Known paths end in {_MEMBERS[found[0]]}: give the agent a base URL that leads to one, or "
                 "file an issue that names the API"
             )
 

@@ -62,7 +62,7 @@ class WebSocketHooks:
         if inject is None:
             logger.warning(
                 f"{exchange_label(flow)}: replies over WebSocket are forwarded unparsed: "
-                "this version of mitmproxy does not allow more"
+                "this version of mitmproxy does not support it"
             )
             return
 

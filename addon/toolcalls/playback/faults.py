@@ -42,10 +42,10 @@ def fault(text: str) -> Fault:
     """Read `[REPLY:]KIND=VALUE`. Raises ValueError with what is wrong."""
     found = _SPEC.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no fault; one is written as in cut-at-event=3 or 2:status=503")
+        raise ValueError(f"{text!r} is not a fault; write one like cut-at-event=3 or 2:status=503")
     reply, kind, value = None if found[1] is None else int(found[1]), found[2], found[3]
     if kind not in _KINDS:
-        raise ValueError(f"{kind!r} is no kind of fault; there are {', '.join(_KINDS)}")
+        raise ValueError(f"{kind!r} is not a kind of fault; the kinds are {', '.join(_KINDS)}")
     place, _, seconds = value.partition(":") if kind == "delay-at-event" else ("", "", value)
     if kind.startswith("delay"):
         if (

@@ -19,7 +19,7 @@ def request_of(body: bytes) -> Request:
     """The texts before and after the gap."""
     fields = rawjson.loaded(body)
     if not isinstance(fields, dict):
-        raise ValueError("the request body is no object")
+        raise ValueError("the request body is not an object")
     model, *texts = (fields.get(key) for key in ("model", "prompt", "suffix"))
     return Request(
         model=model if isinstance(model, str) else "",

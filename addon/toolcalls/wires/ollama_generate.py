@@ -33,7 +33,7 @@ def request_of(body: bytes) -> Request:
     """The prompt, and the system text."""
     fields = rawjson.loaded(body)
     if not isinstance(fields, dict):
-        raise ValueError("the request body is no object")
+        raise ValueError("the request body is not an object")
     model, system, prompt = (fields.get(key) for key in ("model", "system", "prompt"))
     return Request(
         model=model if isinstance(model, str) else "",

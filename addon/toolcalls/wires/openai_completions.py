@@ -48,7 +48,7 @@ def request_of(body: bytes) -> Request:
     """The prompt, or the prompts; token ids are no text."""
     fields = rawjson.loaded(body)
     if not isinstance(fields, dict):
-        raise ValueError("the request body is no object")
+        raise ValueError("the request body is not an object")
     model, prompt = fields.get("model"), fields.get("prompt")
     prompts = prompt if isinstance(prompt, list) else [prompt]
     return Request(

@@ -77,7 +77,7 @@ class RecordingFolder:
     def count_missing(self, why: str, count: int = 1) -> None:
         """Count flows that are not written. The first of each reason is logged."""
         if not self._missing[why]:
-            logger.warning(f"toolcalls: a flow cannot be recorded: {why}; the traffic goes on")
+            logger.warning(f"toolcalls: a flow cannot be recorded: {why}; traffic is not affected")
         self._missing[why] += count
         self.missing += count
 
@@ -170,7 +170,7 @@ class RecordingFolder:
         except OSError:
             return  # another process writes it, or has deleted it
         self._total -= size
-        logger.info(f"toolcalls: {visible(path.name)} is deleted: all recordings fill toolcalls_record_total")
+        logger.info(f"toolcalls: {visible(path.name)} was deleted: the recordings reached toolcalls_record_total")
 
 
 def size_of(path: Path) -> int:

@@ -62,7 +62,7 @@ class Recorder:
             raise OSError(f"{folder} is a link; name the folder itself")
         folder.mkdir(mode=0o700, exist_ok=True)
         if os.name == "posix" and (mode := stat.S_IMODE(folder.stat().st_mode)) & _OTHERS:
-            logger.warning(f"toolcalls_record: others may look into {folder} (mode {mode:o}); chmod 700 keeps them out")
+            logger.warning(f"toolcalls_record: other users can read {folder} (mode {mode:o}); chmod 700 prevents that")
         with tempfile.TemporaryFile(dir=folder):
             pass  # one can be made
         self._folder = folder.resolve()
@@ -109,17 +109,17 @@ class Recorder:
         self._thread.join(_QUIET_SECONDS)
         process = self._process
         if process is not None and not process.wait(0.0 if self._thread.is_alive() else _QUIET_SECONDS):
-            logger.info("toolcalls: what waits to be recorded is being written")
+            logger.info("toolcalls: writing the remaining recordings")
             self._thread.join(max(0.0, until - time.monotonic()))
             if not process.wait(max(0.0, until - time.monotonic())):
-                logger.warning(f"toolcalls: process {process.pid} goes on writing what waits to be recorded")
+                logger.warning(f"toolcalls: process {process.pid} is still writing recordings")
 
     def _count_missing(self, why: str, count: int = 1) -> None:
         with self._lock:
             first = not self._missing[why]
             self._missing[why] += count
         if first:
-            logger.warning(f"toolcalls: a flow cannot be recorded: {why}; the traffic goes on")
+            logger.warning(f"toolcalls: a flow cannot be recorded: {why}; traffic is not affected")
 
     # The thread
 
@@ -246,7 +246,7 @@ class _Process:
             return False
         self._reading.join()
         if status:
-            logger.warning(f"toolcalls: the process that writes the recording ended with status {status}")
+            logger.warning(f"toolcalls: the recording process ended with status {status}")
         return True
 
 
@@ -258,4 +258,4 @@ def _log(source: IO[bytes]) -> None:
                 said = json.loads(line)
                 logger.log(said["level"], said["text"])
             except (ValueError, KeyError, TypeError):
-                logger.warning(f"toolcalls: the process that writes the recording says {line!r}")
+                logger.warning(f"toolcalls: the recording process reports {line!r}")

@@ -43,7 +43,7 @@ class RecordingStore:
         self._ends.set()
         self._thread.join(_CLOSE)
         if left := len(self._files()):
-            logger.warning(f"toolcalls: files that have not been moved to toolcalls_record_store: {left}")
+            logger.warning(f"toolcalls: files not yet moved to toolcalls_record_store: {left}")
 
     def _run(self) -> None:
         while not self._ends.wait(_TRIES if self._failed else _LOOKS):
@@ -61,14 +61,14 @@ class RecordingStore:
         except Exception as error:  # noqa: BLE001 - each store fails in its own way, and the recording goes on
             if not self._failed:  # without what it says, which may hold a key
                 logger.warning(
-                    f"toolcalls: toolcalls_record_store takes no file ({type(error).__name__}); "
-                    "they stay in the folder and are tried again"
+                    f"toolcalls: toolcalls_record_store does not accept files ({type(error).__name__}); "
+                    "they stay in the folder, and the addon tries again"
                 )
             self._failed = True
             return
         if self._failed:
             self._failed = False
-            logger.info("toolcalls: toolcalls_record_store takes files again")
+            logger.info("toolcalls: toolcalls_record_store accepts files again")
 
     def _move(self, path: Path) -> None:
         """Move a file and its index, unless somebody writes it. Raises what the store raises."""

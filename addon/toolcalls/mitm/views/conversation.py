@@ -46,10 +46,10 @@ class ConversationView(contentviews.Contentview):
         """Raises ValueError for a message that is no request of an API that is known here."""
         flow = metadata.flow
         if not isinstance(flow, http.HTTPFlow) or not _is_ours(data, metadata):
-            raise ValueError("this is no request of an API that the addon reads")
+            raise ValueError("this is not a request to an API that the addon reads")
         wire = wire_of(flow.request.path)
         if wire is None:
-            raise ValueError("this is no request of an API that the addon reads")
+            raise ValueError("this is not a request to an API that the addon reads")
         came = _asked(flow, metadata)
         small = reduced(data)
         body = small.body

@@ -138,7 +138,8 @@ class Connection:
         turns = self._turns.get(stream)
         if turns and kind == "error" and turns[0].may_be_refused and (again := sent_again(content)) != content:
             logger.info(
-                "toolcalls: the server refused a lifted call's result; the client is asked for everything again"
+                "toolcalls: the server rejected the result of a lifted call; "
+                "the client is asked to send the whole conversation again"
             )
             content = again
         out = turns[0].feed(content) if turns else [content]

@@ -54,7 +54,7 @@ class _AnthropicRequests:
             parallel = rawjson.value(choice.get(_ONE_CALL)) is not True
             stop = stops_in(fields, _STOP)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is no Messages request: {error}") from error
+            raise ValueError(f"the request body is not a Messages request: {error}") from error
         return Conversation(turns, asked.tools, asked.tool_choice, parallel, opaque_tools, stop)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:

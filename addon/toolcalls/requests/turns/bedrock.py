@@ -23,7 +23,7 @@ class _InvokeRequests:
 def _format(body: bytes) -> Format:
     found = _FORMATS.get(api_of_request(body))
     if found is None:
-        raise ValueError("the request body is no Messages or Converse request; other models' are not rewritten")
+        raise ValueError("the request body is neither a Messages nor a Converse request; no other is rewritten")
     return found
 
 

@@ -46,7 +46,7 @@ class _ConverseRequests:
             opaque_tools = tuple(dict.fromkeys(_opaque_tools(_declared_in(fields))))
             stop = stops_in(fields, _STOP)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is no Converse request: {error}") from error
+            raise ValueError(f"the request body is not a Converse request: {error}") from error
         return Conversation(turns, asked.tools, asked.tool_choice, True, opaque_tools, stop)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:

@@ -54,7 +54,7 @@ class _GeminiRequests:
             opaque_tools = tuple(dict.fromkeys(_opaque_tools(fields.get("tools"))))
             return Conversation(tuple(turns), tools, choice, opaque_tools=opaque_tools, stop=stops_in(fields, *_STOPS))
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is no Gemini request: {error}") from error
+            raise ValueError(f"the request body is not a Gemini request: {error}") from error
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """The body with these turns and tools."""

@@ -61,7 +61,7 @@ class _InteractionRequests:
             opaque_tools = tuple(dict.fromkeys(_opaque_tools(rawjson.items(fields.get("tools")))))
             stop = stops_in(fields, _STOP)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is no Interactions request: {error}") from error
+            raise ValueError(f"the request body is not an Interactions request: {error}") from error
         return Conversation(turns, asked.tools, asked.tool_choice, True, opaque_tools, stop)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:

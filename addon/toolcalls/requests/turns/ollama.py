@@ -38,7 +38,7 @@ class _OllamaRequests:
                 turns, tuple(_functions(declared)), opaque_tools=opaque_tools, stop=stops_in(fields, _STOP)
             )
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is no chat of Ollama's: {error}") from error
+            raise ValueError(f"the request body is not an Ollama chat: {error}") from error
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
         """The body with these turns and tools."""

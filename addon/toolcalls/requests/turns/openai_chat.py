@@ -57,7 +57,7 @@ class _ChatRequests:
             parallel = rawjson.value(fields.get("parallel_tool_calls"))
             stop = stops_in(fields, _STOP)
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is no Chat Completions request: {error}") from error
+            raise ValueError(f"the request body is not a Chat Completions request: {error}") from error
         reading = _Reading()
         turns = tuple(reading.turn(raw, message) for raw, message in messages)
         opaque_tools = tuple(dict.fromkeys(_opaque_tools(asked)))

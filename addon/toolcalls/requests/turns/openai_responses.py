@@ -65,7 +65,7 @@ class _ResponsesRequests:
             opaque_tools = tuple(dict.fromkeys(_opaque_tools(_listed(fields))))
             parallel = rawjson.value(fields.get("parallel_tool_calls")) is not False
         except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is no Responses request: {error}") from error
+            raise ValueError(f"the request body is not a Responses request: {error}") from error
         return Conversation(
             turns, asked.tools, asked.tool_choice, parallel, opaque_tools, own_system_prompt=_is_apart(fields)
         )

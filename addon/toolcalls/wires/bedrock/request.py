@@ -12,7 +12,7 @@ from toolcalls.wires.bedrock.bodies import api_of_request
 def request_of(body: bytes) -> Request:
     """The request. Raises ValueError for what is none. The model is in the path."""
     if not isinstance(rawjson.loaded(body), dict):
-        raise ValueError("the request body is no object")
+        raise ValueError("the request body is not an object")
     api = api_of_request(body)
     if api == "completions":
         return completions.request_of(body)
