@@ -82,6 +82,7 @@ def test_a_sound_call_has_none(name: str, arguments: str) -> None:
         ('"{\\"path\\": \\"a\\"}"', Defect("double_encoded", "", "object", "string that holds an object")),
         ('{"path": "a"}{"path": "b"}', Defect("glued_calls", at=13)),
         ('{"path": "a"} \n{"path": "a"}', Defect("repeated_arguments", at=15)),
+        ('{"path": "a"} {"path": "a"}', Defect("repeated_arguments", at=14)),
     ],
 )
 def test_what_is_wrong_with_arguments(arguments: str, defect: Defect) -> None:

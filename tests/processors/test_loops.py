@@ -91,6 +91,15 @@ def test_a_loop_is_made_by_its_last_call_alone(
     assert found.text == text
 
 
+def test_the_same_call_again_and_again_is_no_cycle() -> None:
+    """`same_call` is what counts it."""
+    loops = CallLoops(Loops(same_call=0, same_result=0, cycle=2), (EarlierCall("a", "{}", None),) * 5)
+    assert loops.detect("a", "{}") is None
+    assert CallLoops(Loops(same_call=0, same_result=0, cycle=2), (EarlierCall("a", "{}", None),) * 3).detect(
+        "a", "{}"
+    ) is None  # fmt: skip
+
+
 def test_a_call_of_the_reply_counts_and_has_no_result_yet() -> None:
     loops = CallLoops(Loops(same_call=0, same_result=2, cycle=0), (EarlierCall("a", "{}", "x"),))
     loops.add("a", "{}")
@@ -183,6 +192,12 @@ def test_a_passage_counts_when_it_stands_so_often(times: int, begin: str) -> Non
     assert at((begin + PASSAGE * 60)[: found - 1], times) is None
     assert {at(begin + PASSAGE * 60, times, step=step) for step in (1, 7, 33)} == {found}
     assert TextLoops(times).loop == Loop("message", f"the same passage stood in the reply {times} times")
+
+
+def test_a_passage_may_begin_the_reply() -> None:
+    """Its first copy counts from the first character on."""
+    passage = f"{PASSAGE}{PASSAGE[:17]}.".ljust(64)
+    assert at(passage * 10, times=2) == 64 + 128
 
 
 def test_what_was_said_before_counts_and_is_not_reported() -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.strategies import law
-from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Markup, Removed, Text, Verdict, Withdrawn
+from toolcalls.events import CallEnd, CallPiece, CallStart, Defect, Finish, Markup, Removed, Text, Verdict, Withdrawn
 from toolcalls.processors import Processors, unavailable
 from toolcalls.processors.reply import Reply
 from toolcalls.processors.screening import ScreenedText
@@ -275,6 +275,16 @@ def test_a_native_call_is_judged(complete: bool, stays: None, end: End, found: t
     assert (verdict.status, verdict.reason, verdict.index) == (*found, 0)
 
 
+def test_what_the_wire_noticed_of_a_native_call_is_in_its_verdict() -> None:
+    one = built("judge")
+    call = one.calls.natives[3] = ClientCall(0, "Bash", None, "n")
+    call.complete, call.pieces = True, ['{"command":"ls"}']
+    one.calls.damages[3] = [Defect("no_index")]
+    (verdict,) = one.stage.finish(End("stop"))
+    assert isinstance(verdict, Verdict)
+    assert verdict.defects == (Defect("no_index"),)
+
+
 @pytest.mark.parametrize(
     ("reason", "calls", "broken_off", "found"),
     [
@@ -489,6 +499,23 @@ def test_a_client_of_one_call_gets_the_first_native_one_and_the_others_say_why_n
     assert written(out).count("<invoke") == 1
     verdicts = [(item.status, item.reason) for item in out if isinstance(item, Verdict)]
     assert verdicts == [("blocked", "multiple_calls")] * 2 + [("lowered", None)]
+    assert [call.index for call in calls.client_calls] == [0]
+
+
+def test_a_call_of_the_text_that_the_client_does_not_get_is_none_of_its_calls() -> None:
+    """It does not count for the finish reason."""
+    calls = Calls()
+    stage = Write(calls, ClientText("invoke", ("invoke",), one_call=True), BOX, ROUTE)
+    text = '<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
+    out: list[Item] = []
+    reader = Reader(POLICY, tools=BOX)
+    for event in [*reader.feed(f"{text}\n{text}"), *reader.finish(cut=False)]:
+        if isinstance(event, CallStart):
+            calls.client_calls.append(ClientCall(event.index, event.name, event.dialect, f"n{event.index}"))
+        out += stage.feed([event])
+    out += stage.finish(End("stop"))
+    verdicts = [(item.status, item.reason) for item in out if isinstance(item, Verdict)]
+    assert verdicts == [("lowered", None), ("blocked", "multiple_calls")]
     assert [call.index for call in calls.client_calls] == [0]
 
 

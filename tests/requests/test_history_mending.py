@@ -150,6 +150,27 @@ def test_calls_with_one_id_get_their_own_and_their_results_too(wire: str, id_: s
     assert mended(wire, body, "types", "names", "json") == (json.dumps(body).encode(), ())
 
 
+def test_coheres_history_is_that_of_chat_completions() -> None:
+    calls, results = sound("openai_chat")
+    body = chat([("", name, arguments) for _, name, arguments in calls], [("", n, said) for _, n, said in results])
+    made, notes = mended("cohere", body, "protocol")
+    (first, second), (one, two) = parts_of("openai_chat", made)
+    assert first[0] == one[0]
+    assert second[0] == two[0]
+    assert len({first[0], second[0], "", None}) == 4
+    assert notes
+
+
+@pytest.mark.parametrize("wire", [*TELL])
+def test_a_new_id_is_that_of_its_call_whatever_other_calls_are_before_it(wire: str) -> None:
+    """So it stays the same where an agent drops the beginning of its history."""
+    arguments = [json.dumps({"path": path}) if wire in AS_TEXT else {"path": path} for path in "ab"]
+    both, _ = mended(wire, TELL[wire]([("", "edit", one) for one in arguments], []), "protocol")
+    alone, _ = mended(wire, TELL[wire]([("", "edit", arguments[1])], []), "protocol")
+    (first, second), (only,) = parts_of(wire, both)[0], parts_of(wire, alone)[0]
+    assert second[0] == only[0] != first[0]
+
+
 @pytest.mark.parametrize("wire", ["gemini", "ollama", "openai_chat"])
 def test_results_in_another_order_go_to_the_calls_that_they_name(wire: str) -> None:
     calls, results = sound(wire)
