@@ -279,6 +279,7 @@ def test_what_the_wire_noticed_of_a_native_call_is_in_its_verdict() -> None:
     one = built("judge")
     call = one.calls.natives[3] = ClientCall(0, "Bash", None, "n")
     call.complete, call.pieces = True, ['{"command":"ls"}']
+    one.calls.begun.add(3)
     one.calls.damages[3] = [Defect("no_index")]
     (verdict,) = one.stage.finish(End("stop"))
     assert isinstance(verdict, Verdict)
@@ -506,7 +507,7 @@ def test_a_call_of_the_text_that_the_client_does_not_get_is_none_of_its_calls() 
     """It does not count for the finish reason."""
     calls = Calls()
     stage = Write(calls, ClientText("invoke", ("invoke",), one_call=True), BOX, ROUTE)
-    text = '<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
+    text = '<tool_call>{"name": "Bash", "arguments": {"command": "ls"}}</tool_call>'
     out: list[Item] = []
     reader = Reader(POLICY, tools=BOX)
     for event in [*reader.feed(f"{text}\n{text}"), *reader.finish(cut=False)]:
