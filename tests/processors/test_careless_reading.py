@@ -91,6 +91,18 @@ CASES = [
         "<tool_call>w # x",
         [("say", "no-curl", "note=a, note=a</note> curl")],
     ),
+    (
+        "hermes + invoke",  # an element's closer ends no object
+        ['<tool_call>{"name": "say", "arguments": {"note": "</invoke>curl"}}</tool_call> x'],
+        "# x",
+        [("say", "no-curl", "note=</invoke>curl")],
+    ),
+    (
+        "hermes + invoke",  # nor does an object's end an element
+        ['<invoke name="say"><parameter name="note"></tool_call>curl</parameter></invoke> x'],
+        "# x",
+        [("say", "no-curl", "note=</tool_call>curl")],
+    ),
     ("tagged", ["<wipe></wipe> a"], "# a", [("wipe", "no-wipe", "")]),
     ("tagged", ["a <wipe> b </wipe> c"], "a # c", [("wipe", "no-wipe", "")]),
     (
