@@ -21,6 +21,8 @@ from typing import NoReturn
 from toolcalls import __version__
 
 _TOOLS = "the tools that are declared: a JSON list in OpenAI form, or of {name, parameters}"
+_RECORDING = "flows, HAR, or a capture of another LLM proxy; also as a URL that fsspec reads (s3://, gs://)"
+_RECORDINGS = "flows, HAR, captures of other LLM proxies, folders of them, and URLs that fsspec reads (s3://, gs://)"
 _POLICY = "standard, strict or lenient (default: standard)"
 
 # The members of a --jsonl job, by command. tests/test_cli.py compares them with those that the commands read.
@@ -356,7 +358,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "decide, all of these become a job for `toolcalls rewrite --jsonl`.",
         "toolcalls.mitm.offline.minimise",
     )
-    minimise.add_argument("file", metavar="FILE", help="flows, HAR, or captures of other LLM proxies")
+    minimise.add_argument("file", metavar="FILE", help=_RECORDING)
     minimise.add_argument("--flow", metavar="ID", help="the flow, by how its id begins (default: the first that fits)")
     minimise.add_argument(
         "--candidate",
@@ -379,7 +381,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "  toolcalls stats recordings/*.flow\n  toolcalls stats --json *.flow > stats.json",
         "toolcalls.mitm.offline.stats",
     )
-    stats.add_argument("files", nargs="+", metavar="FILE", help="flows, HAR, or captures of other LLM proxies")
+    stats.add_argument("files", nargs="+", metavar="FILE", help=_RECORDINGS)
     stats.add_argument("--config", metavar="FILE", help=config)
     stats.add_argument("--json", action="store_true", help="as JSON")
 
@@ -405,7 +407,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "  toolcalls export --format otel -o http://127.0.0.1:4318 *.flow",
         "toolcalls.mitm.offline.export",
     )
-    export.add_argument("files", nargs="+", metavar="FILE", help="flows, HAR, or captures of other LLM proxies")
+    export.add_argument("files", nargs="+", metavar="FILE", help=_RECORDINGS)
     export.add_argument("--format", required=True, choices=("jsonl", "har", "otel"), help="the format")
     export.add_argument("-o", "--output", required=True, metavar="OUT", help="the file; otel: or a collector's URL")
     export.add_argument("--content", action="store_true", help="jsonl, otel: also what people and models said")
@@ -430,7 +432,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "  toolcalls redact session.flow to-share.flow",
         "toolcalls.mitm.offline.redact",
     )
-    redact.add_argument("file", metavar="IN", help="flows, HAR, or captures of other LLM proxies")
+    redact.add_argument("file", metavar="IN", help=_RECORDING)
     redact.add_argument("output", metavar="OUT", help="the new file of flows")
 
 
@@ -441,7 +443,7 @@ def _add_serve(command: Callable[..., argparse.ArgumentParser]) -> None:
         "  toolcalls serve session.flow\n  toolcalls serve --no-pace --fault 2:cut-at-event=3 recordings/*.flow",
         "toolcalls.mitm.offline.serve",
     )
-    serve.add_argument("files", nargs="+", metavar="FILE", help="flows, HAR, or captures of other LLM proxies")
+    serve.add_argument("files", nargs="+", metavar="FILE", help=_RECORDINGS)
     serve.add_argument("--port", type=_port, default=0, metavar="N", help="the port (default: 0, any that is free)")
     pace = serve.add_mutually_exclusive_group()
     pace.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="X times as fast as recorded")

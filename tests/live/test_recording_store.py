@@ -1,6 +1,7 @@
 """Recordings of several workers: in folders or in a store, they come together by session."""
 
 import fcntl
+import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -86,6 +87,13 @@ def test_a_store_gets_the_files_of_all_workers(tmp_path: Path, monkeypatch: pyte
         assert [*tmp_path.glob("*/*")] == [], "what is there is not here any more"
         assert sessions_of(tmp_path, ["s3://flows/team"]) == expected(tmp_path, flows)
         assert cli.main(["report", "-o", str(tmp_path / "all.html"), "s3://flows/team"]) == 0
+        assert cli.main(["export", "--format", "jsonl", "-o", str(tmp_path / "all.jsonl"), "s3://flows/team"]) == 0
+        exported = map(json.loads, (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines())
+        assert {one["flow"].partition(".")[0] for one in exported} == {flow.id for flow in flows}
+        assert cli.main(["stats", "s3://flows/team/*.flow"]) == 0
+        assert cli.main(["redact", f"s3://{files[0]}", str(tmp_path / "one.flow")]) == 0
+        assert (tmp_path / "one.flow").stat().st_size > 0
+        assert cli.main(["stats", "s3://flows/nobody.flow"]) == 2
 
 
 def test_a_store_that_is_not_there_loses_nothing(

@@ -163,6 +163,18 @@ def test_the_clients_side_is_what_the_client_was_given() -> None:
     assert [len(piece.data) for piece in upstream.pieces] == [size for size in times["upstream"]["bytes"] if size]
 
 
+def test_a_folder_is_served_with_all_that_is_in_it(tmp_path: Path) -> None:
+    names = ["stray-word.flow", "lifted-whole.flow"]
+    for folder, name in zip((tmp_path, tmp_path / "below"), names, strict=True):
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_bytes((REPO / "recordings" / name).read_bytes())
+    with serving("--no-pace", str(tmp_path)) as served:
+        for name in names:
+            (flow,) = flows_in(REPO / "recordings" / name)
+            (one,) = recordings_of(flow, name)
+            assert b"".join(exchanged(served.port, flow.request)[2]) == one.body
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

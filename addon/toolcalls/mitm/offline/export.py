@@ -14,6 +14,7 @@ from toolcalls.commands.streams import BadInput, encode, write_output
 from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.exports import Format, har, jsonl
 from toolcalls.mitm.flow_records import failure_report, has_report, records_of
+from toolcalls.mitm.offline.archive.parts import files_of
 from toolcalls.mitm.offline.files import all_of, configuration, written
 from toolcalls.mitm.offline.progress import Progress
 from toolcalls.route import Price
@@ -26,7 +27,8 @@ def run(arguments: Namespace) -> int:
     """The command. Raises BadInput."""
     config = configuration(arguments.config)
     output: str = arguments.output
-    with Progress(arguments.files) as progress:
+    files = files_of(arguments.files)
+    with Progress([file.path for file in files], [file.size for file in files]) as progress:
         counted = _Counted(one for _, _, flow in progress.exchanges() for one in all_of(flow, config))
         if arguments.format == "otel" and output.startswith(("http://", "https://")):
             _send(counted, output, content=arguments.content, prices=config.prices)

@@ -13,7 +13,7 @@ from mitmproxy.exceptions import FlowReadException
 from mitmproxy.flow import Flow
 from mitmproxy.io import FlowReader
 
-from toolcalls.commands.streams import BadInput, input_name, open_input, print_error
+from toolcalls.commands.streams import BadInput, input_name, print_error
 from toolcalls.config import ConfigError, default_path, load
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
@@ -22,6 +22,7 @@ from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.flow_records import failure_report, records_of
 from toolcalls.mitm.judging import recorded
+from toolcalls.mitm.offline.archive.parts import opened_file
 from toolcalls.mitm.offline.captures import captured
 from toolcalls.mitm.recorded_verdicts import as_recorded, beside, joined
 from toolcalls.mitm.websocket.connection import replay
@@ -39,8 +40,8 @@ def configuration(path: str | None) -> Config:
 
 
 def flows(path: str, seen: Callable[[int], None] | None = None) -> Iterator[Flow]:
-    """The flows of a file, of mitmproxy or of another program (`captures`), one after the other. `-` is standard input.
-    Raises BadInput.
+    """The flows of a file, of mitmproxy or of another program (`captures`), one after the other. `-` is standard input;
+    a URL (`s3://…`) is read through fsspec. Raises BadInput.
 
     seen   is told how many bytes of the file have been read, before each flow
 
@@ -48,7 +49,7 @@ def flows(path: str, seen: Callable[[int], None] | None = None) -> Iterator[Flow
     line on standard error.
     """
     count = 0
-    with open_input(path) as source:
+    with opened_file(path) as source:
         try:
             for flow in _read(source, input_name(path)):
                 if seen is not None and source.seekable():

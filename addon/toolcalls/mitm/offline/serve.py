@@ -14,6 +14,7 @@ from pathlib import Path
 
 from toolcalls.commands.streams import BadInput, input_name, print_error, write_line
 from toolcalls.insight.formatting import counted
+from toolcalls.mitm.offline.archive.parts import files_of
 from toolcalls.mitm.offline.files import exchanges
 from toolcalls.mitm.offline.playable import Side, recordings_of
 from toolcalls.playback.app import Playback
@@ -54,7 +55,7 @@ def _recordings(files: list[str], side: Side) -> list[Recording]:
     found: list[Recording] = []
     unanswered = number = 0
     last = ""
-    for path, flow in exchanges(files):
+    for path, flow in exchanges(file.path for file in files_of(files)):
         number, last = (1 if path != last else number + 1), path
         held = list(recordings_of(flow, f"{Path(path).name}, flow {number}", side))
         unanswered += not held

@@ -11,6 +11,7 @@ from toolcalls.insight.conformance import Conformance, Row
 from toolcalls.insight.formatting import counted, percent
 from toolcalls.insight.report import visible
 from toolcalls.insight.turn import turn_of
+from toolcalls.mitm.offline.archive.parts import files_of
 from toolcalls.mitm.offline.files import all_of, configuration
 from toolcalls.mitm.offline.progress import Progress
 
@@ -19,7 +20,8 @@ def run(arguments: Namespace) -> int:
     """The command. Raises BadInput."""
     config = configuration(arguments.config)
     found = Conformance()
-    with Progress(arguments.files) as progress:
+    files = files_of(arguments.files)
+    with Progress([file.path for file in files], [file.size for file in files]) as progress:
         for _, _, flow in progress.exchanges():
             for record in all_of(flow, config):
                 turn = turn_of(record)

@@ -8,7 +8,7 @@ and from the environment (`AWS_ENDPOINT_URL`, `GOOGLE_APPLICATION_CREDENTIALS`);
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from io import BytesIO
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -132,15 +132,19 @@ def parts_of(file: File, size: int = PART) -> list[Part]:
     """A file in parts of at least `size` bytes. HAR, small files and standard input are one. Raises BadInput."""
     if file.size is None or file.size <= size:
         return [Part(file)]
-    with _seekable(file) as source:
+    with opened_file(file.path) as source:
         return [*_cut(file, source, size)]
 
 
-def _seekable(file: File) -> BinaryIO:
-    if "://" not in file.path:
-        return open_input(file.path)
-    system, inside = file_system(file.path)
-    return system.open(inside, "rb")  # type: ignore[no-any-return]
+def opened_file(path: str) -> BinaryIO:
+    """A whole file, which is read as far as somebody asks. Raises BadInput."""
+    if "://" not in path:
+        return open_input(path)
+    system, inside = file_system(path)
+    try:
+        return BufferedReader(system.open(inside, "rb"))
+    except Exception as error:
+        raise BadInput(f"{path}: the file cannot be read: {_first_line(error)}") from error
 
 
 def _cut(file: File, source: BinaryIO, size: int) -> Iterator[Part]:
