@@ -410,7 +410,10 @@ def test_a_turn_tells_its_times_its_calls_and_what_the_request_changed(page: "Pa
     fourth = _drawn(turns.nth(3)).inner_text()
     assert "leak" in fourth
     assert "inline: other text is before it on its line" in fourth
-    assert "2 added, 1 changed, system prompt changed, 1 tool differs, 5 as before · not only the end changed" in fourth
+    assert (
+        "2 added, 1 changed, system prompt changed, 1 tool differs, 5 as before · earlier messages changed, too"
+        in fourth
+    )
     fifth = _drawn(turns.nth(4)).inner_text()
     assert "peer closed connection" in fifth
     assert "call complete" not in fifth

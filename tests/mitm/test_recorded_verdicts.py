@@ -135,7 +135,7 @@ def test_exports_and_reports_have_them_too(recording: Path, tmp_path: Path) -> N
     assert (one["summary"], one["judged"]) == (BLOCKED, None)
     (entry,) = json.loads(har.read_text())["log"]["entries"]
     assert (entry["comment"], entry["_toolcalls"]["summary"]) == (BLOCKED, BLOCKED)
-    assert f"The current configuration says of it: {LIFTED}" in page.read_text()
+    assert f"The current configuration gives: {LIFTED}" in page.read_text()
 
 
 def test_judging_compares_with_the_verdicts_of_when_it_passed(

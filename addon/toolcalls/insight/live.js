@@ -86,7 +86,7 @@ async function look() {
       }
       say("live", false);
     } catch {
-      say("mitmweb does not answer; this page shows what was last known", true);
+      say("mitmweb does not answer; this page shows the last known state", true);
     }
   }
   setTimeout(look, more ? 0 : 1000);

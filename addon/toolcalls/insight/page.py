@@ -167,14 +167,14 @@ def live_why(flow: str | None, rows: Sequence[Sequence[str]]) -> list[Block]:
     wide = '<div class="wide" role="region" aria-label="conditions" tabindex="0">'
     table = f'{wide}<table class="why"><tbody>{"".join(lines)}</tbody></table></div>'
     if flow is None:
-        title = "<p>Nothing can be said of this flow: it is not here (any more), or no reply of it can be read.</p>"
+        title = "<p>Nothing is known about this flow: mitmproxy has dropped it, or its reply cannot be parsed.</p>"
     else:
         link = _FLOW.format(id=quoted(flow))
         title = (
-            f'<p class="hint">By today\'s rules, for flow <a href="{escaped(link)}">{escaped(flow)}</a>. A verdict '
-            "names the first condition that failed; here all seven are asked.</p>"
+            f'<p class="hint">By the current configuration, for flow <a href="{escaped(link)}">{escaped(flow)}</a>. '
+            "A verdict names only the first condition that failed; this table shows all seven.</p>"
         )
-    head = f'<div data-key="head"><h2>Why text is a call or none</h2>{title}{table if rows else ""}</div>'
+    head = f'<div data-key="head"><h2>Why text is a call or not</h2>{title}{table if rows else ""}</div>'
     return [Block("back", f'<div data-key="back">{_back(PAGE)}</div>'), Block("head", head)]
 
 

@@ -23,8 +23,8 @@ _NAME = 40  # characters of a tool's name in a summary; an undeclared one may be
 
 # What a failure of our own does to a reply, and where a rule was written to block.
 NO_CALLS = "no tool calls"  # instead of a summary, where there is nothing to sum up
-FAILED = "the upstream's bytes passed as they are"
-GUARDED = "nothing passed from there on, since the route blocks calls"
+FAILED = "the upstream's bytes were forwarded unchanged"
+GUARDED = "nothing was forwarded after that, because the route blocks calls"
 
 # Control, surrogate, bidi, zero-width and filler characters, and those in which text can be smuggled past a reader
 # (variation selectors and tags). Wide spaces stay: East Asian text is full of them, and they are seen.

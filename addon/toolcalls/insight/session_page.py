@@ -28,7 +28,7 @@ _PARTS = {
     "streaming": "reply streams",
     "calling": "call streams",
     "closing": "after the call",
-    "tools": "the agent and its tools, behind it",
+    "tools": "the agent and its tools, afterwards",
 }
 _KEY = "".join(f'<span><i class="{name}"></i>{words}</span>' for name, words in _PARTS.items())
 _CHANGES = 40  # of one request that are listed
@@ -130,7 +130,7 @@ def _timeline(session: Session) -> str:
     return (
         f'<svg class="timeline" viewBox="0 0 1003 16" preserveAspectRatio="none" aria-hidden="true">{bars}</svg>'
         '<p class="scale"><span>0 s</span><span>each bar is a turn, in the colour of its worst outcome; '
-        f"between them the agent and its tools work</span><span>{duration(whole)}</span></p>"
+        f"in between, the agent and its tools are working</span><span>{duration(whole)}</span></p>"
     )
 
 
@@ -199,7 +199,7 @@ def _verdicts_of(turn: Turn) -> str:
     """Whose the verdicts are, where there is a question."""
     said = f"Judged {turn.judged}; the bodies are as recorded." if turn.judged else ""
     if turn.current:
-        said = f"Recorded verdicts. The current configuration says of it: {turn.current}"
+        said = f"Recorded verdicts. The current configuration gives: {turn.current}"
     return f'<p class="hint">{escaped(said)}</p>' if said else ""
 
 
@@ -287,7 +287,7 @@ def _call(verdict: Verdict, *, badged: bool) -> str:
     unless = f"I{remedy[1:]}." if remedy else ""
     lines = [line for line in (reason, verdict.guess, unless, rule, repairs if verdict.repairs else "") if line]
     lines += [f"wrong: {one}" for one in verdict.defects]
-    lines += [f"changed by {name}: {after or 'taken away'}" for name, after in verdict.changed]
+    lines += [f"changed by {name}: {after or 'removed'}" for name, after in verdict.changed]
     leak = _leak() if verdict.outcome == "leak" else ""
     kept = "" if is_delivered(verdict) else arguments(verdict)
     badge = f'<span class="badge {escaped(verdict.status)}">{escaped(verdict.status)}</span>{leak} ' if badged else ""
@@ -344,7 +344,7 @@ def _summed(difference: Difference) -> str:
         if count:
             parts.append(f"{counted(count, word)} differ{'s' if count == 1 else ''}")
     parts.append(f"{difference.same} as before")
-    return ", ".join(parts) + (" · not only the end changed" if difference.rewrites else "")
+    return ", ".join(parts) + (" · earlier messages changed, too" if difference.rewrites else "")
 
 
 def _cache(difference: Difference) -> str:
@@ -358,7 +358,7 @@ def _tools(difference: Difference) -> str:
     named = {
         "Tools added": difference.tools_added,
         "Tools removed": difference.tools_removed,
-        "Tools declared otherwise": difference.tools_changed,
+        "Tools with another declaration": difference.tools_changed,
     }
     rows = [(words, ", ".join(names)) for words, names in named.items() if names]
     rows += [(name, f"{was or 'not there'} → {now or 'not there'}") for name, was, now in difference.settings]

@@ -37,15 +37,15 @@ def conformance(found: Conformance) -> str:
     lines = "".join(_replies(row) + "".join(_kind(row, kind) for kind in row.kinds) for row in rows[:_SERVERS])
     more = f"<p>{len(rows) - _SERVERS} more models and servers.</p>" if len(rows) > _SERVERS else ""
     about = (
-        '<p class="hint">Replies that the addon read, and what they came with that costs a client its call: in how '
-        "many of them, how often in all, and how often it was mended.</p>"
+        '<p class="hint">Damage that makes clients lose calls, by model and server: how many replies had it, how '
+        "often it occurred in all, and how often it was mended.</p>"
     )
-    head = _head("model", "server", "what came", "replies", "share", "times", "mended")
+    head = _head("model", "server", "damage", "replies", "share", "times", "mended")
     return f"<h2>How replies came</h2>{about}{_table('Damage', head, lines)}{more}"
 
 
 def _replies(row: Replies) -> str:
-    cells = {"model": escaped(row.model), "server": escaped(row.server), "what came": "without damage"}
+    cells = {"model": escaped(row.model), "server": escaped(row.server), "damage": "without damage"}
     counts = {"replies": f"{row.sound:,} <small>of {row.turns:,}</small>", "share": percent(row.sound / row.turns)}
     return _row({**cells, **counts, "times": "", "mended": ""})
 
@@ -55,7 +55,7 @@ def _kind(row: Replies, kind: Kind) -> str:
         {
             "model": escaped(row.model),
             "server": escaped(row.server),
-            "what came": f'<span title="{escaped(sentence_of(kind.code))}">{escaped(kind.code)}</span>',
+            "damage": f'<span title="{escaped(sentence_of(kind.code))}">{escaped(kind.code)}</span>',
             "replies": f"{kind.turns:,}",
             "share": percent(kind.turns / row.turns),
             "times": f"{kind.count:,}",

@@ -6,7 +6,7 @@ from mitmproxy import ctx
 
 # Keys that mitmproxy leaves free in its list of flows and in its view of one; what they do, and the words of the help.
 KEYS = {
-    "Y": ("toolcalls.why @focus", "Say why text is a call or none"),
+    "Y": ("toolcalls.why @focus", "Explain why text is a call or not"),
     "t": ("toolcalls.stats @shown", "Count the tool calls of the listed flows"),
     "J": ("toolcalls.judge @focus", "Read the recorded reply again"),
     "R": (

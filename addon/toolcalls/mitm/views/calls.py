@@ -67,7 +67,7 @@ _KINDS = {
 
 _NO_EVIDENCE = "the request declares no tools, and neither its prompt nor its history holds calls as text"
 
-_PASSED = "from there the upstream's bytes passed as they are"
+_PASSED = "from there on, the upstream's bytes were forwarded unchanged"
 
 _PARAGRAPH = ("\n\n", "\n```", "\n~~~", "\n-->", "\n</think>")  # what ends one, or the quotation around it
 _WRITTEN_LINES = 12  # of what the model wrote for one verdict; the whole of it is in the call or in the message
