@@ -79,7 +79,7 @@ def _statuses() -> Iterator[str]:
 
 def _reasons() -> Iterator[str]:
     rows = ((f"`{code}`", one.in_docs or one.sentence, one.remedy.setting) for code, one in REASONS.items())
-    return markdown(("reason", "means", "take it all the same"), rows)
+    return markdown(("reason", "means", "accept it anyway"), rows)
 
 
 def _conditions() -> Iterator[str]:

@@ -30,7 +30,7 @@ def test_a_call_its_verdicts_and_the_rest() -> None:
         "    n: 10000000000000000001",
         "lifted  ls (invoke), characters 0 to 9 (mended: quotes)",
         "declined  ls (invoke), characters 0 to 9: fenced: it is in a fenced code block; "
-        "it is taken if the route has take: [fenced]",
+        "it is accepted if the route has take: [fenced]",
         "text that is left:",
         "    Look.",
     ]

@@ -88,15 +88,18 @@ def test_of_too_many_groups_the_later_ones_are_one(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("kind", "cause", "sentence", "remedy"),
     [
-        ("leak", "fenced", "it is in a fenced code block", "it is taken where the route has take: [fenced]"),
-        ("damaged", "wrong_type", "a value has another type", "it is mended where the route has mend: [types]"),
+        ("leak", "fenced", "it is in a fenced code block", "it is accepted if the route has take: [fenced]"),
+        ("damaged", "wrong_type", "a value has another type", "it is mended if the route has mend: [types]"),
+        ("damaged", "undeclared", "the request does not declare a tool of this name", ""),
+        ("damaged", "missing_argument", "an argument that the tool requires is missing", ""),
+        ("leak", "missing_argument", "an argument that the tool requires is missing", "it is accepted if the route's"),
         ("empty reply", "empty", NOTES["empty"].sentence, NOTES["empty"].remedy),
         ("broke off", "reset", NEEDS_LOOK["broke off"], ""),
         ("failed", "KeyError in a.py", NEEDS_LOOK["failed"], ""),
     ],
 )
 def test_a_group_says_what_it_means_and_what_helps(kind: str, cause: str, sentence: str, remedy: str) -> None:
-    """Of a damaged call it is said that it is mended, never that it is taken: the agent has it."""
+    """A remedy for damage mends it. It never accepts the call: the agent has that already."""
     group = Group(kind, cause, "", "m")
     assert group.sentence.startswith(sentence)
     assert group.remedy.startswith(remedy)

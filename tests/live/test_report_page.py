@@ -86,7 +86,7 @@ def test_leaks_say_who_since_when_and_where_last() -> None:
         ("leakBash", "inline ", "3 in 3 sessions", "glm"),
         ("leakBash", "inline ", "1 in 1 session", "qwen"),
     ], "what was seen last is first"
-    assert "other text is before it on its line→ it is taken where the route has take: [inline]" in rows[0]["why"]
+    assert "other text is before it on its line→ it is accepted if the route has take: [inline]" in rows[0]["why"]
     began = datetime.fromtimestamp(manyflows.BEGAN, UTC)
     assert rows[0]["since"] == f"{began + timedelta(seconds=10):%Y-%m-%d %H:%M} UTC"
     assert rows[0]["last seen"].startswith(f"{began + timedelta(seconds=4000):%Y-%m-%d %H:%M} UTC")

@@ -50,7 +50,7 @@ def test_in_mitmdump_the_log_says_it(tmp_path: Path) -> None:
         with _in_time("mitmdump"):
             line = dump.wait_for("1 declined: inline")
         assert SENTENCE in line
-        assert f"it is taken if {REMEDY}" in line
+        assert f"it is accepted if {REMEDY}" in line
 
 
 def test_in_the_console_two_keys_show_it(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_in_mitmweb_two_clicks_show_it_and_the_page_begins_with_it(tmp_path: Pat
             page.goto(address[0])
             first = page.locator("[data-key=attention] tbody tr").first
             first.get_by_text(SENTENCE.partition(": ")[2]).wait_for()
-            first.get_by_text(f"it is taken where {REMEDY}").wait_for()
+            first.get_by_text(f"it is accepted if {REMEDY}").wait_for()
         first.locator("a").first.click()
         page.locator(".turns mark.leak", has_text="<invoke").wait_for()
 

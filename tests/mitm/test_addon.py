@@ -181,7 +181,7 @@ def test_what_is_printed_says_why_and_holds_no_secret_and_no_control(
     lines = [record.message for record in caplog.records if record.name.startswith("toolcalls")]
     assert lines[-1] == (
         f"toolcalls: POST {PATH} (m): 1 declined: fenced | Bash, text (invoke) → stays as it is. fenced: it is in "
-        "a fenced code block; it is taken if the route has take: [fenced]"
+        "a fenced code block; it is accepted if the route has take: [fenced]"
     )
     assert len(lines) == 2
     assert all(line.isprintable() for line in lines)

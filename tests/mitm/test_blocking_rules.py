@@ -212,7 +212,7 @@ def test_nothing_in_a_charset_that_clients_read_otherwise_passes_rules(
 ) -> None:
     flow, out = answered(addon, b'{"a": 1}', {"content-type": type_}, stream=stream)
     assert out == b""
-    assert summary_in(flow).startswith("failed: nothing passed")
+    assert summary_in(flow).startswith("failed: nothing was forwarded")
     assert flow.response is not None
     flow.response.raw_content = out
     with pytest.raises(ReplyNotParsed, match="charset"):
@@ -226,7 +226,7 @@ def test_nothing_of_a_coding_that_is_not_known_passes_rules(addon: ToolCalls, co
     headers = {"content-type": "application/json", "content-encoding": coding}
     flow, out = answered(addon, whole(CALL), headers, stream=False)
     assert out == b""
-    assert summary_in(flow).startswith("failed: nothing passed")
+    assert summary_in(flow).startswith("failed: nothing was forwarded")
 
 
 def test_without_rules_a_coding_that_is_not_known_passes() -> None:

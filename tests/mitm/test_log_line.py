@@ -38,7 +38,7 @@ FENCED = _verdict("declined", "fenced", "invoke", end=9)
         ),
         (
             _report(FENCED),
-            "said | Bash, text (invoke) → stays as it is. fenced: it is in a fenced code block; it is taken if the "
+            "said | Bash, text (invoke) → stays as it is. fenced: it is in a fenced code block; it is accepted if the "
             "route has take: [fenced]",
         ),
         (

@@ -24,7 +24,7 @@ def test_replies_and_their_calls() -> None:
     assert list(totals.lines()) == [
         "toolcalls: in total: 3 replies; calls: 2 lifted, 1 native, 1 declined, 1 mended",
         "toolcalls: in total: 1 declined: fenced: it is in a fenced code block; "
-        "it is taken if the route has take: [fenced]",
+        "it is accepted if the route has take: [fenced]",
     ]
 
 

@@ -108,5 +108,5 @@ def test_an_undeclared_call_names_the_nearest_tool() -> None:
     (verdict,) = verdicts(read(Route(client="native", upstream="text"), [text]))
     assert (verdict.reason, verdict.nearest) == ("undeclared", ("Bash",))
     (line,) = causes({"verdicts": [verdict_data(verdict)], "notes": ()})
-    assert "undeclared: the request does not declare a tool of this name; it is taken if " in line
+    assert "undeclared: the request does not declare a tool of this name; it is accepted if " in line
     assert line.endswith("; did you mean `Bash`?")

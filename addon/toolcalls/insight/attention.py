@@ -89,7 +89,8 @@ class Group:
         note = NOTES.get(self.cause)
         if note is not None:
             return note.remedy
-        return help_for(self.cause)
+        # The agent has a damaged native call already, so what would accept one in text is no help.
+        return help_for(self.cause, does="mended" if self.kind == "damaged" else None)
 
 
 type _Key = tuple[str, str, str, str]

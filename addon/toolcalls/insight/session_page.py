@@ -280,7 +280,7 @@ def _bar(turn: Turn, scale: float) -> str:
 
 def _call(verdict: Verdict, *, badged: bool) -> str:
     reason = with_sentence(verdict.reason) if verdict.reason else ""
-    remedy = help_for(verdict.reason or "", "all the same where")
+    remedy = help_for(verdict.reason or "", "anyway if")
     known = [(one, REPAIRS.get(one)) for one in verdict.repairs]
     repairs = f"repaired: {', '.join(f'{code} ({one.sentence if one else code})' for code, one in known)}"
     rule = f"blocked by the rule {verdict.rule}" if verdict.rule else ""

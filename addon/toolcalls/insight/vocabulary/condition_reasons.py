@@ -44,8 +44,8 @@ CONDITION_REASONS = (
     ),
     ReasonEntry(
         code="not_allowed",
-        sentence="allowed_tools does not let this tool pass",
-        in_docs="`allowed_tools` does not let this tool pass",
+        sentence="allowed_tools does not include this tool",
+        in_docs="`allowed_tools` does not include this tool",
         condition=2,
         remedy=Remedy("the route's allowed_tools names it", "`allowed_tools`"),
         subject=A_CALL,

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 from toolcalls.events import Reason, Repair, ReplyDefect, Status
 
 type Outcome = Literal["success", "repair", "decline", "leak", "broken", "blocked"]
+type Deed = Literal["accepted", "mended"]
 type ConditionNumber = Literal[1, 2, 3, 4, 5, 6, 7]
 
 
@@ -95,16 +96,16 @@ class ReplyStatus:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """What in the configuration would take the call all the same.
+    """Which setting would make it a call after all.
 
-    words     how a sentence goes on that ends in "unless" or "where"; "" where it depends on what the user wrote
+    words     how a sentence goes on that ends in "unless" or "if"; "" where it depends on what the user wrote
     setting   the key, for the docs (Markdown)
     does      what is done to the call then
     """
 
     words: str
     setting: str
-    does: Literal["taken", "mended"] = "taken"
+    does: Deed = "accepted"
 
     @classmethod
     def take(cls, reason: Reason) -> Self:

@@ -19,9 +19,9 @@ OTHER_REASONS = (
     ),
     ReasonEntry(
         code="repeated",
-        sentence="the same call had come as text before it, and the client has that one",
+        sentence="the client already got the same call, which came as text before it",
         in_docs=(
-            "of a native call: the same one had come as text before it, and the client has that one, so it does not "
+            "of a native call: the client already got the same call, which came as text before it, so it does not "
             "get it twice"
         ),
         condition=None,
@@ -31,8 +31,8 @@ OTHER_REASONS = (
     ),
     ReasonEntry(
         code="look_alike",
-        sentence="it only looks like a tag: some of its characters are others, or show nothing",
-        in_docs="it only looks like a call: characters of its tag are others than they seem, or show nothing",
+        sentence="it only looks like a tag: some of its characters are look-alikes or invisible",
+        in_docs="it only looks like a call: some characters of its tag are look-alikes or invisible",
         condition=None,
         remedy=NO_REMEDY,
         subject=A_CALL,
@@ -43,7 +43,7 @@ OTHER_REASONS = (
         sentence="the client is given only the first call of a reply",
         in_docs=(
             "the client is given only the first call of a reply: the route says so, or its client is known to take one "
-            "call a message. A native call for a client that reads text leaves in no form then (`blocked`)"
+            "call a message. A client that reads text does not get a second native call at all (`blocked`)"
         ),
         condition=None,
         remedy=Remedy("the route has multiple_calls: true", "`multiple_calls: true`"),
@@ -55,16 +55,16 @@ OTHER_REASONS = (
         sentence="an argument that the tool requires is missing",
         in_docs="an argument that the tool requires is missing: of a call in text (`strict`), or of a native one",
         condition=None,
-        remedy=Remedy("the route has require without arguments", "`require` without `arguments`"),
+        remedy=Remedy("the route's require does not list arguments", "`require` without `arguments`"),
         subject=A_CALL,
         outcomes={"declined": "leak", "native": "broken", "lowered": "broken"},
     ),
     ReasonEntry(
         code="not_terminal",
-        sentence="other text follows it, and the policy takes calls only at the end",
+        sentence="other text follows it, and the policy accepts calls only at the end",
         in_docs="other text follows the call (`strict`)",
         condition=None,
-        remedy=Remedy("the route has require without terminal", "`require` without `terminal`"),
+        remedy=Remedy("the route's require does not list terminal", "`require` without `terminal`"),
         subject=A_CALL,
         outcomes={"declined": "leak"},
     ),
@@ -109,8 +109,8 @@ OTHER_REASONS = (
     ),
     ReasonEntry(
         code="max_candidates",
-        sentence="from here on nothing is read: more places may be calls than the route's max_candidates",
-        in_docs="not about one place: there were so many that nothing after them is read",
+        sentence="the rest of the reply is not searched: more places look like calls than the route's max_candidates",
+        in_docs="not about one place: so many places look like calls that the rest of the reply is not searched",
         condition=None,
         remedy=Remedy.larger("max_candidates"),
         subject=_UNREAD_TEXT,
@@ -190,8 +190,8 @@ OTHER_REASONS = (
     ),
     ReasonEntry(
         code="no_arguments",
-        sentence="it is in the open and holds a tool's name alone",
-        in_docs="an object in the open holds the name of a tool and no arguments",
+        sentence="it is bare JSON with only a tool's name in it",
+        in_docs="a bare JSON object holds the name of a tool and no arguments",
         condition=None,
         remedy=Remedy.take("no_arguments"),
         subject=A_CALL,
@@ -210,7 +210,7 @@ OTHER_REASONS = (
         sentence="a rule that blocks could not be decided, so it blocks",
         in_docs=(
             "an access rule that may block could not be decided: the arguments ended early, or the patterns of "
-            "this reply had cost what they may (SECURITY.md). Arguments that cannot be read are `bad_arguments`, and "
+            "this reply had used up their budget (SECURITY.md). Arguments that cannot be read are `bad_arguments`, and "
             "`rule` names what blocked them"
         ),
         condition=None,
@@ -236,8 +236,8 @@ OTHER_REASONS = (
     ),
     ReasonEntry(
         code="code",
-        sentence="it is a call as a line of Python, and no dialect has such without a frame",
-        in_docs="the call is a line of Python, alone or in a code block, and no dialect has such without a frame",
+        sentence="it is a call as a line of Python, which no dialect has outside of its own marks",
+        in_docs="the call is a line of Python, alone or in a code block, which no dialect has outside of its own marks",
         condition=None,
         remedy=NO_REMEDY,
         subject=A_CALL,
@@ -245,10 +245,10 @@ OTHER_REASONS = (
     ),
     ReasonEntry(
         code="response_format",
-        sentence="the request asks for JSON of its own, so JSON is the answer and no call",
+        sentence="the request asks for an answer in JSON, so JSON is the answer and not a call",
         in_docs=(
-            "the request asks for JSON of its own (`response_format`, `text.format`, `output_config.format`, "
-            "`responseMimeType`, `format`), so JSON text is the answer and no call"
+            "the request asks for an answer in JSON (`response_format`, `text.format`, `output_config.format`, "
+            "`responseMimeType`, `format`), so JSON text is the answer and not a call"
         ),
         condition=None,
         remedy=NO_REMEDY,

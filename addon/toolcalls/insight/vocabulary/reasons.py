@@ -10,7 +10,7 @@ from typing import get_args
 from toolcalls.events import Quotation, Reason
 from toolcalls.insight.vocabulary.condition_reasons import CONDITION_REASONS
 from toolcalls.insight.vocabulary.defect_reasons import DEFECT_REASONS
-from toolcalls.insight.vocabulary.entries import ConditionNumber, ReasonEntry
+from toolcalls.insight.vocabulary.entries import ConditionNumber, Deed, ReasonEntry
 from toolcalls.insight.vocabulary.other_reasons import OTHER_REASONS
 from toolcalls.insight.vocabulary.quotations import QUOTATION_ENTRIES
 
@@ -41,15 +41,20 @@ def remedy_of(code: str) -> str:
     return entry.remedy.words if entry else ""
 
 
-def help_for(code: str, condition: str = "where") -> str:
-    """What would take such a call all the same, or mend it: `it is taken where the route has …`; "" for nothing."""
+def help_for(code: str, condition: str = "if", does: Deed | None = None) -> str:
+    """The setting that would accept such a call or mend it: `it is accepted if the route has …`; "" for none.
+
+    does   only what a setting does is of interest; None: all of them
+    """
     remedy = remedy_of(code)
-    return f"it is {REASONS[code].remedy.does} {condition} {remedy}" if remedy else ""
+    if not remedy or does not in {None, REASONS[code].remedy.does}:
+        return ""
+    return f"it is {REASONS[code].remedy.does} {condition} {remedy}"
 
 
 def with_remedy(code: str) -> str:
     """A reason with its sentence, and with what would help where there is something."""
-    remedy = help_for(code, "if")
+    remedy = help_for(code)
     return with_sentence(code) + (f"; {remedy}" if remedy else "")
 
 
