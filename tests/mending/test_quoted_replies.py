@@ -92,6 +92,9 @@ def test_what_pydantic_shows_whole() -> None:
     found = read(vllm('[{"name": "now", "parameters": {},}]'))
     assert found is not None
     assert found.calls == (("now", "{}"),)
+    longest = '[{"name": "now", "parameters": {}, "id": "12345"}]'
+    assert len(longest) == 50
+    assert read(vllm(longest)) is not None
     longer = '[{"name": "now", "parameters": {}, "id": "12345678"}]'
     assert len(longer) > 50  # pydantic shows no more of a value
     assert read(vllm(longer)) is None

@@ -195,6 +195,15 @@ def test_json_ends_with_the_last_character_that_the_limit_allows() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 9])
+def test_calls_that_wait_for_the_end_of_the_message_count_as_well(size: int) -> None:
+    """The one too many is text, behind which no call is at the end."""
+    text = "\n".join([call("ls")] * 3)
+    late = [("declined", "not_terminal")] * 2
+    assert verdicts(read(text, size, max_calls=2, policy="strict")) == [*late, ("declined", "max_calls")]
+    assert verdicts(read(text, size, max_calls=3, policy="strict")) == [("lifted", None)] * 3
+
+
+@pytest.mark.parametrize("size", [0, 9])
 def test_calls_past_their_number_stay_text(size: int) -> None:
     text = "\n".join([call("ls")] * 5)
     events = read(text, size, max_calls=3)

@@ -87,6 +87,15 @@ def test_text_before_the_first_candidate_streams_and_a_call_comes_at_the_end() -
     assert any(isinstance(event, CallStart) for event in reader.feed(f"Yes.\n</think>\n{LS}\n"))
 
 
+@pytest.mark.parametrize(("text", "nothing"), [("x</think>y", True), ("<think>x</think>y", False), ("x", False)])
+def test_it_is_known_afterwards_whether_a_closer_closed_nothing(text: str, nothing: bool) -> None:
+    """The next request of the session is read by it."""
+    reader = Reader(CallPolicy(Route(), Request(tools=TOOLS)))
+    reader.feed(text)
+    reader.finish(cut=False)
+    assert reader.unopened.closed_nothing == nothing
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_a_reply_that_breaks_off_before_a_closer_says_nothing(size: int) -> None:
     text = f"Shall I?\n{LS}\nMaybe"

@@ -255,6 +255,17 @@ def test_a_rule_holds_for_text_that_a_text_client_would_read_as_a_call() -> None
     assert characters(out) == text
 
 
+def test_a_verdict_leaves_behind_the_text_that_was_held_before_it() -> None:
+    one = built("screen")
+    held, verdict = 'Use <invoke name="Bash">', Verdict("declined", "inline", "invoke", "Bash", 4, 24)
+    out = fed(one, [Text(held), verdict])
+    assert verdict not in out
+    out += [*fed(one, [Text(" for it. " * 2000)]), *one.stage.finish(End("stop"))]
+    before = out[: out.index(verdict)]
+    assert characters(before) == held
+    assert out.count(verdict) == 1
+
+
 @pytest.mark.parametrize(
     ("complete", "stays", "end", "found"),
     [

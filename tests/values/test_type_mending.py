@@ -88,6 +88,13 @@ def test_the_branch_that_another_member_names_decides() -> None:
     assert mended('{"a": {"kind": "one", "n": "[5]"}}', a=branches) is None
 
 
+@pytest.mark.parametrize(("count", "is_mended"), [(500, True), (501, False)])
+def test_so_many_values_are_mended_and_no_more(count: int, is_mended: bool) -> None:
+    schema = {f"n{number}": INTEGER for number in range(count)}
+    wanted = json.dumps(dict.fromkeys(schema, 5)) if is_mended else None
+    assert mended(json.dumps(dict.fromkeys(schema, "5")), **schema) == wanted
+
+
 def test_work_is_bounded() -> None:
     """A schema that refers to itself without end, and one that doubles with each reference."""
     doubling = {f"d{n}": {"anyOf": [{"$ref": f"#/properties/d{n + 1}"}] * 2} for n in range(40)}

@@ -283,6 +283,16 @@ def test_all_that_is_said_of_a_moved_call_moves_with_it() -> None:
         assert mender.mend(json.dumps(other).encode()) is None
 
 
+def test_the_input_of_a_custom_tool_is_text_and_stays() -> None:
+    """Even where it looks like damaged JSON."""
+    item = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "t", "input": "{'n': 5,}"}
+    mender = all_wires()["openai_responses"].mender(mending(values=True), streamed=True)
+    assert mender is not None
+    events = stream([{**item, "pieces": ["{'n'", ": 5,}"]}])
+    assert any(event["type"] == "response.custom_tool_call_input.delta" for event in events)
+    assert [mender.mend(json.dumps(event).encode()) for event in events] == [None] * len(events)
+
+
 def test_a_call_whose_end_has_another_id_keeps_its_first_one_to_the_end_of_the_reply() -> None:
     """The Responses API says the id three times."""
     first, *between, end, last = stream(

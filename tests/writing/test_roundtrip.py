@@ -169,6 +169,14 @@ def test_a_call_that_the_clients_dialect_cannot_hold_stays_what_it_is(dialect: s
         assert (got.verdicts[0].status, got.verdicts[0].reason) == ("declined", "unwritable")
 
 
+@pytest.mark.parametrize("dialect", ["lfm2", "pythonic"])
+def test_a_key_that_python_cannot_write_leaves_the_call_as_text(dialect: str) -> None:
+    text = f"I look.\n{block('hermes', [Call('read_file', '{"a b": 1}')])}\nSo."
+    got = sent(events(text), speaks(dialect))
+    assert got.text == text
+    assert [(one.status, one.reason) for one in got.verdicts] == [("declined", "unwritable")]
+
+
 # --- texts of our own -------------------------------------------------------------------------------------------------
 
 
