@@ -293,7 +293,7 @@ class Price:
 class Config:
     """All routes in order (the first that matches wins; `default` when none does) and what is not a route's own.
 
-    warnings   what it says in vain, a line each with its place
+    warnings   what has no effect in it, a line each with its place
     """
 
     routes: tuple[Route, ...] = ()

@@ -44,7 +44,7 @@ _TOKENS = (*(f"<|close|>{name}<|sep|>" for name in _CLOSED), *TURN_ENDS)
 
 @dataclass
 class _Told:
-    """One call that a sentence tells of, and what was repaired in it. `size`: characters, up to the next sentence."""
+    """One call that a sentence describes, and what was repaired in it. `size`: characters, up to the next sentence."""
 
     name: str
     arguments: str

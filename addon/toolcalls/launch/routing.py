@@ -39,7 +39,7 @@ def routed(
     command: Sequence[str], environment: Mapping[str, str], free_port: Callable[[], int], upstream: str = ""
 ) -> Routing:
     """The routing of an agent's command, with ports that `free_port` gives. Raises BadInput for an upstream that is no
-    URL, or that this agent cannot be told by a variable.
+    URL, or that no variable of this agent can hold.
     """
     agent, place = agent_in(command)
     bases = _bases(agent, environment, upstream)

@@ -14,7 +14,7 @@ PATH = "/toolcalls"  # of the page
 
 
 def page_of(flow: object) -> str:
-    """The address of the page that tells of a flow, as mitmweb's user reaches it; "" where there is no such page."""
+    """The address of the page about a flow, as mitmweb's user reaches it; "" where there is no such page."""
     master: Any = getattr(ctx, "master", None)
     if getattr(master, "app", None) is None or not isinstance(flow, http.HTTPFlow):
         return ""

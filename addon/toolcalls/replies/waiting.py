@@ -91,7 +91,7 @@ class FrameQueue:
     def applied(self, frame: WaitingFrame) -> None:
         """All events of a frame went through their lanes. One that only opens something waits for one that does more.
 
-        A frame without data after such a one tells nothing, and waits with it.
+        A frame without data after such a one says nothing, and waits with it.
         """
         if frame.opens is not None or (frame.frame.data is None and self._openers):
             self._openers.append(frame)

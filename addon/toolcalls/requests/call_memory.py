@@ -262,7 +262,7 @@ def missing_call_notes(wire: str, body: bytes, calls: CallMemory | None, *, rewr
 
 def sent_again(error: bytes) -> bytes:
     """An error event over WebSocket that answers a request with such results, as the one after which the client sends
-    the whole conversation; itself where it tells of something else.
+    the whole conversation; itself where it says something else.
     """
     fields = rawjson.fields(error)
     error_fields = rawjson.fields(fields.get("error"))

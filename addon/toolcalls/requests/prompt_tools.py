@@ -3,7 +3,7 @@
 Read: the Cline family's sections (`## read_file`, `Description: …`, `Parameters:`, `- path: (required) …`), all of
 whose parameters are strings; and those of OpenHands (`---- BEGIN FUNCTION #1: terminal ----`, `  (1) command (string,
 required): …`), which name types and allowed values: `fn_call_converter` in
-https://github.com/OpenHands/software-agent-sdk. What the latter tell of an object's or a list's inside stays in the
+https://github.com/OpenHands/software-agent-sdk. What the latter say of an object's or a list's inside stays in the
 parameter's description. Also JSON Schemas, as the templates of Hermes, Qwen, Llama and Mistral write them into the
 prompt: objects with a name and an object of parameters, bare or as OpenAI's `{"type": "function", "function": …}`.
 """

@@ -43,7 +43,7 @@ def flows(path: str, seen: Callable[[int], None] | None = None) -> Iterator[Flow
     """The flows of a file, of mitmproxy or of another program (`captures`), one after the other. `-` is standard input;
     a URL (`s3://…`) is read through fsspec. Raises BadInput.
 
-    seen   is told how many bytes of the file have been read, before each flow
+    seen   is called with the number of bytes that were read, before each flow
 
     A file that ends in the middle of a flow, as one does whose writer was killed, gives the flows before that, and a
     line on standard error.

@@ -80,7 +80,7 @@ def _patterns(texts: list[str]) -> list[re.Pattern[str]]:
 
 
 def _say(text: str) -> None:
-    """What people are told, a line on standard error each."""
+    """Report something: a line on standard error each."""
     for line in text.split("\n"):
         print_error("toolcalls serve", line)
 

@@ -404,7 +404,7 @@ class _Brought:
 
 @dataclass(slots=True)
 class _Lane:
-    """One choice of a reply. `reason` is None for one that did not end, "" for one that ended without a word.
+    """One choice of a reply. `reason` is None for one that did not end, "" for one that ended without a reason.
 
     places   how many of `pieces` come before each call
     """

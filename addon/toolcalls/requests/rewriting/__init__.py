@@ -37,7 +37,7 @@ def rewrite(
 ) -> Rewritten:
     """What the exchange that was decided on makes of its request. Raises Unwritable.
 
-    names   those of calls that only their results tell of, by their ids
+    names   those of calls that only their results mention, by their ids
     """
     route = call_policy.route
     spoken = route.dialects[0] if route.dialects else _DEFAULT_DIALECT

@@ -188,7 +188,7 @@ def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
 
 
 def _opaque_tools(fields: Mapping[str, Any], asked: Request) -> Iterator[OpaqueTool]:
-    """What a request declares that no prompt can tell of: no tool of the client's own making, and none documented."""
+    """What a request declares that no prompt can describe: no tool of the client's own making, and none documented."""
     known = {tool.name: tool for tool in asked.tools}
     for raw in rawjson.items(fields.get("tools")):
         tool = rawjson.fields(raw)
