@@ -2,12 +2,14 @@
 
 proselint (https://github.com/amperser/proselint) has the general checks: weasel words, hedging, clichés, redundancy,
 spelling. Two small ones are the project's own: sentences that are too long, and words that `scripts/prose.toml` bans.
-Code is left out, in pages and in messages. A finding is one line with its place; with one, the exit status is 1.
+Code is left out, in pages and in messages. Docstrings and comments of the addon are searched for banned words alone. A
+finding is one line with its place; with one, the exit status is 1.
 """
 
 import argparse
 import re
 import sys
+import tokenize
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -70,9 +72,14 @@ def findings(found: Sequence[Block]) -> Iterator[str]:
             words = len(sentence.split())
             if words > SETTINGS["longest_sentence"]:
                 yield f"{block.place}: a sentence of {words} words: {sentence.strip()[:60]}…"
-        for pattern, instead in _BANNED:
-            for match in pattern.finditer(block.text):
-                yield f"{block.place}: {match[0]!r}: write {instead}"
+        yield from banned(block)
+
+
+def banned(block: Block) -> Iterator[str]:
+    """The banned words in a block, a line for each."""
+    for pattern, instead in _BANNED:
+        for match in pattern.finditer(block.text):
+            yield f"{block.place}: {match[0]!r}: write {instead}"
 
 
 def _general(found: Sequence[Block]) -> Iterator[str]:
@@ -129,6 +136,16 @@ def messages() -> Iterator[Block]:
         yield from (Block(place, block.text) for block in blocks(place, text))
 
 
+def remarks() -> Iterator[Block]:
+    """The docstrings and comments of the addon, one block each."""
+    for path in sorted((REPO / "addon").rglob("*.py")):
+        name = path.relative_to(REPO)
+        with tokenize.open(path) as source:
+            for token in tokenize.generate_tokens(source.readline):
+                if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and token.string[-3:] == '"""'):
+                    yield Block(f"{name}:{token.start[0]}", " ".join(token.string.split()))
+
+
 def _help(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, str]]:
     """What `--help` says of a command and of its options."""
     if parser.description:
@@ -154,6 +171,7 @@ def main() -> int:
         for block in blocks(str(page.relative_to(REPO)), page.read_text(encoding="utf-8"))
     ]
     wrong = list(findings([*read, *([] if chosen else messages())]))
+    wrong += [] if chosen else [one for block in remarks() for one in banned(block)]
     print("\n".join(wrong), end="\n" if wrong else "")
     return int(bool(wrong))
 

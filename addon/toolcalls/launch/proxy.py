@@ -12,7 +12,7 @@ from pathlib import Path
 
 from toolcalls.commands.streams import BadInput
 
-_STARTING = 60.0  # seconds without a word after which it will not come
+_STARTING = 60.0  # seconds without output after which it will not come
 _ENDING = 30.0  # seconds that it may take to end; it is killed then
 _LINE = re.compile(r"^\[[\d:.]+\] ", re.MULTILINE)
 

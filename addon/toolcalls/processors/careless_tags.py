@@ -52,7 +52,7 @@ NESTED = frozenset({"args", "arguments", "input", "kwargs", "parameters", "param
 _CALLED = frozenset({"name", "tool", "tool_name", "function", "function_name", "recipient_name"})
 _ARGUMENTS = frozenset({"arguments", "parameters", "args", "input", "kwargs", "params"})
 _OBJECTS = 1024  # beginnings of objects that are tried in one text
-_DECODED = 1 << 17  # characters that are read in vain for them
+_DECODED = 1 << 17  # characters that are read for them without finding one
 
 
 @dataclass(frozen=True, slots=True)

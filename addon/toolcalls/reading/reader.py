@@ -140,7 +140,7 @@ class Reader:
         self._frame_end = -1  # after the latest frame of a dialect's messages: there another one begins
         self._beside_native = False  # the reply has native calls
         self._wrappers = Wrappers(call_policy.wrappers, remove=call_policy.lift and call_policy.remove_frames)
-        self._wasted = 0  # characters that were read in vain for dialects that are a whole message
+        self._wasted = 0  # characters that were read for whole-message dialects and were no call
         self._settles_at = MOST_UNREAD  # characters of the text, at which what was kept of it is read
         self._message_start = message_start  # only white space comes before this place in its message
         self._special: Search | None = None

@@ -39,7 +39,7 @@ def is_closer(literal: str) -> bool:
 class UnopenedReasoning:
     """What is known of one text: whether it began inside reasoning.
 
-    likely        it may have, and nothing has told yet; what would be a call waits
+    likely        it may have, and nothing has decided yet; what would be a call waits
     closed_nothing  a closer came that nothing had opened
     closed_first  it came before anything of the text was decided but white space
     began_inside  the offset of the closer that says that it did; None while there is none

@@ -7,8 +7,8 @@ A call is an object with a name and arguments, `{"name": N, "arguments": J}`; mo
 it: `{"type": "function", "function": {...}}`, `{"tool_call": {...}}`, `{"tool_calls": [...]}`, or make the name the
 key of the arguments. The arguments leave
 while they arrive, as the model wrote them where that is strict JSON. Where they come before the name they are held
-until it is there. What comes before the name is bounded but for them, and holds no comments: nothing that is looked at
-in vain is long.
+until it is there. What comes before the name is bounded but for them, and holds no comments: what turns
+out to be no call was never long.
 
 A call is ended where its object is followed by what may follow it; the last one of a block is ended by the block, which
 knows whether its own closer must come first. An object that is no call does not touch those after it: one without a

@@ -55,7 +55,7 @@ class JsonTags:
 
     @cached_property
     def _not_its_own(self) -> tuple[str, ...]:
-        """What stands in a closer's place: those that are wrong, and its own that lost their bracket or slash, too."""
+        """What may take a closer's place: those that are wrong, and its own that lost their bracket or slash, too."""
         tags = [closer for closer in self.closing if closer.startswith("</")]
         return (*self.wrong, *(tag[lost:] for tag in tags for lost in (1, 2)))
 

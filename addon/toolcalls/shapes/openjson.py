@@ -43,7 +43,7 @@ class OpenJson:
 
     @cached_property
     def _ends(self) -> tuple[str, ...]:
-        """What no call goes on after. So what is read in vain is short where it may be read again from there."""
+        """What no call goes on after. So what is no call is short where it may be read again from there."""
         return tuple(dict.fromkeys(filter(None, (mark for fence in self.fences for mark in fence))))
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:

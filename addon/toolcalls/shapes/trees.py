@@ -26,7 +26,7 @@ MAX_DEPTH = 64
 CDATA, CDATA_END = "<![CDATA[", "]]>"
 SPLIT = "]]]]><![CDATA[>"  # how `]]>` is written inside CDATA
 
-_HUGE = 5_000_000  # characters; lxml refuses text nodes of 10 MB unless it is told that they may come
+_HUGE = 5_000_000  # characters; lxml refuses text nodes of 10 MB unless it is set to expect them
 _MARK = "<?c?>"  # what lxml is given before CDATA, since it does not tell it from other text
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(?:([0-9]{1,8})|[xX]([0-9A-Fa-f]{1,6})));")

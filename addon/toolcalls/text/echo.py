@@ -5,7 +5,7 @@ numbered, as strings of a program. `text/echo_forms.py` takes such layers off. W
 there stands one blank, whatever white space there was.
 
 Strategy. A text's layers are taken off when a candidate comes that it may hold (`RequestText.may_hold`), and not before
-the candidate is long enough to be told from others. An `EchoTrace` follows one candidate. It begins with the places at
+the candidate is long enough to differ from others. An `EchoTrace` follows one candidate. It begins with the places at
 which the candidate's first characters stand, and every further piece is compared at those places alone. So a piece
 costs its own length for each place that is left, and no part of the candidate is looked at twice. The places of a
 beginning are searched for once, when the first candidate begins so, and remembered: nearly all candidates of a reply

@@ -18,7 +18,7 @@ from toolcalls.values.schema import STRING, Types, parameter_types, referred, re
 
 _WORK = 50_000  # places of schema and value that one check looks at; what is left says nothing
 _MAX_DEPTH = 64  # values inside values, and schemas inside schemas
-_MOST = 16  # mismatches that are told of one value
+_MOST = 16  # mismatches that are reported of one value
 _MOST_TEXT = 1_000_000  # characters of a string that is looked into
 _ORDER = ("array", "object", "string", "integer", "number", "boolean", "null")
 

@@ -136,7 +136,7 @@ def _entry(
 
 
 def _record(flow: http.HTTPFlow, headers: tuple[tuple[str, str], ...], body: bytes) -> ExchangeRecord:
-    """As much of an exchange as its agent and its session are told by."""
+    """As much of an exchange as its agent and its session are recognised by."""
     return ExchangeRecord(
         id=flow.id,
         started=flow.request.timestamp_start,

@@ -36,7 +36,7 @@ from toolcalls.mitm.recording.protocol import ACK, flow_data, frame
 MAX_WAITING = 256 * 1024 * 1024  # bytes of flows that may wait to be written; one flow always may
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _CLOSE_SECONDS = 60.0  # that mitmproxy's end may be held up to write what still waits
-_QUIET_SECONDS = 1.0  # of these without a word
+_QUIET_SECONDS = 1.0  # of these without an answer
 _RESTART_SECONDS = 10.0  # at least, between two beginnings of the process
 _PIPE = 1024 * 1024  # bytes that a killed mitmproxy leaves in it are written
 _ENDS = "mitmproxy ended"
@@ -72,7 +72,7 @@ class Recorder:
         self._lock = Lock()  # of what both threads change: the three below
         self._given = 0  # bytes
         self._done = 0
-        self._missing: Counter[str] = Counter()  # that the process was not told of
+        self._missing: Counter[str] = Counter()  # that the process does not know of
         self._died = -_RESTART_SECONDS  # when the process that was there last began, by the monotonic clock
         self._process: _Process | None = _Process(self._folder, self._limits, store)
         self._thread = Thread(target=self._send, name="toolcalls-record", daemon=True)

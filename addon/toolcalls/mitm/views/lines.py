@@ -77,7 +77,7 @@ def literal(name: str, lines: Iterable[str], *, width: int = _CODE) -> Iterator[
 
 
 def below(before: str, indent: int, lines: Iterable[str]) -> Iterator[str]:
-    """Lines below a line that ends with a colon, further to the right. YAML must be told by how much where the first
+    """Lines below a line that ends with a colon, further to the right. YAML needs to know by how much where the first
     line itself begins with a blank.
     """
     known = list(lines)

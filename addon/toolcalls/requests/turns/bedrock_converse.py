@@ -146,7 +146,7 @@ def _name_of(raw: Any) -> str:
 
 
 def _opaque_tools(declared: Sequence[Any]) -> Iterator[OpaqueTool]:
-    """What a request declares that no prompt can tell of."""
+    """What a request declares that no prompt can describe."""
     for raw in declared:
         tool = rawjson.fields(raw)
         if "systemTool" in tool:

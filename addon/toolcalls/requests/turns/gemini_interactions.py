@@ -228,7 +228,7 @@ def _step(block: Block) -> Any:
 
 
 def _opaque_tools(declared: Iterable[Any]) -> Iterator[OpaqueTool]:
-    """What a request declares that no prompt can tell of."""
+    """What a request declares that no prompt can describe."""
     for raw in declared:
         tool = rawjson.fields(raw)
         kind = rawjson.word(tool, "type")

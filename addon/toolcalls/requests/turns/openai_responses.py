@@ -336,7 +336,7 @@ def _keep_brought(fields: Fields, keep: Callable[[list[Any]], Iterable[Any]]) ->
 
 
 def _opaque_tools(tools: object) -> Iterator[OpaqueTool]:
-    """The tools among these that no prompt can tell of, by what they call themselves."""
+    """The tools among these that no prompt can describe, by what they call themselves."""
     for tool in map(rawjson.fields, rawjson.items(tools)):
         kind = rawjson.word(tool, "type")
         if kind == "namespace":

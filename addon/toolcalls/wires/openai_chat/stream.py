@@ -14,7 +14,7 @@ from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, call_of, function_
 from toolcalls.wires.openai_chat.choices import is_null, lane_of, other_parts, written_reason
 from toolcalls.wires.openai_chat.decoding import Reading, argument_piece
 
-_TOLD = frozenset({"content", "tool_calls", LEGACY})  # what events tell of a delta
+_TOLD = frozenset({"content", "tool_calls", LEGACY})  # what events say of a delta
 
 
 class _Renumbered:
@@ -150,7 +150,7 @@ class Stream:
         return deltas, reason
 
     def _told(self, lane: int, event: Event, natives: _Renumbered) -> Iterable[Fields]:
-        """The deltas that tell of one event. `natives` are the chunk's own entries."""
+        """The deltas that say one event. `natives` are the chunk's own entries."""
         if isinstance(event, Text):
             return [{"content": rawjson.string(event.text)}]
         if isinstance(event, Reasoning) and event.moved:
