@@ -8,8 +8,8 @@ Strategy: whole lines are looked at, as they end; of one longer than `REACH` its
 closing mark, or, where indentation marks it, before the first line that is not indented. An open one lasts to the end,
 as an open fence does.
 
-A conversation in which both sides speak, recognised by labels at the start of lines (`User:`, then `Assistant:`), is shown
-and not meant either: nothing in it is the reply's own from its assistant's first turn on.
+A conversation in which both sides speak, recognised by labels at the start of lines (`User:`, then `Assistant:`),
+is shown and not meant either: nothing in it is the reply's own from its assistant's first turn on.
 """
 
 import re

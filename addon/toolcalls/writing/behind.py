@@ -38,7 +38,7 @@ class TextBefore:
     ) -> None:
         """`place`: where the text begins in its message, None for the beginning. `read_whole`: see `_READ_WHOLE`.
 
-        structured   the client asked for JSON of its own schema, so a call that is a whole message cannot be distinguished from it
+        structured   the client asked for JSON of its own schema, so a whole-message call is not distinguishable from it
         """
         self._structured = structured
         self._begins = place or Position()
