@@ -18,6 +18,7 @@ import re2
 
 _LONG = 40  # a repeat that may be longer ends what is looked at
 _LEAST = 6  # of a repeat that is cut off there
+_MEMORY = 16 * 1024 * 1024  # bytes for one alternative's states: in less, RE2 makes some of them again and again
 _OTHER = ord("?")  # stands for all that is no ASCII
 _ASCII = frozenset(range(128))
 # Letters that re.IGNORECASE takes for one of ASCII.
@@ -35,7 +36,9 @@ def starts_of(pattern: re.Pattern[str]) -> Callable[[str], Iterator[int]]:
     """
     [(_, (_, branches))] = _parser.parse(pattern.pattern)
     made = [_sequence(one, ignore_case=False)[0] for one in branches]
-    searches = [re2.compile(one.encode("ascii")).search for one in made]
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    searches = [re2.compile(one.encode("ascii"), options).search for one in made]
 
     def starts(text: str) -> Iterator[int]:
         data = text.encode() if text.isascii() else text.translate(_FOLDED).encode("ascii", "replace")
