@@ -708,6 +708,12 @@ def test_calls_in_json_are_found_wherever_they_stand(text: str, calls: list[obje
     assert list(calls_in_objects(text)) == calls
 
 
+def test_objects_may_begin_far_into_a_text() -> None:
+    """What counts is how much is read for them."""
+    text = "x" * (1 << 16) + "{no} " * 100 + '{"name": "a"}'
+    assert [names for names, _ in calls_in_objects(text)] == [("a",)]
+
+
 def test_more_objects_than_are_tried_cannot_be_read() -> None:
     assert len(list(calls_in_objects('{"name": "a"}' * 1024))) == 1024
     with pytest.raises(ValueError, match="too many"):

@@ -96,6 +96,14 @@ def test_it_is_known_afterwards_whether_a_closer_closed_nothing(text: str, nothi
     assert reader.unopened.closed_nothing == nothing
 
 
+def test_reasoning_is_over_once_it_was_closed() -> None:
+    reader = Reader(CallPolicy(Route(), Request(tools=TOOLS)))
+    reader.feed("<think>I look.")
+    assert not reader.unopened.reasoning_is_over
+    reader.feed("</think>Now.")
+    assert reader.unopened.reasoning_is_over
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_a_reply_that_breaks_off_before_a_closer_says_nothing(size: int) -> None:
     text = f"Shall I?\n{LS}\nMaybe"

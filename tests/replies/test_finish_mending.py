@@ -255,3 +255,17 @@ def test_what_fits_whole_native_calls(reason: str, named: bool, says_calls: bool
     stays |= reason == "stop" and (named or not says_calls)
     stays |= reason == "" and not says_calls
     assert finish.mended(reason) == (reason if stays else "tool_calls")
+
+
+@pytest.mark.parametrize("complete", [(True, False), (False, True), (False, False)])
+def test_a_call_that_is_not_whole_leaves_the_reason_as_it_is(complete: tuple[bool, bool]) -> None:
+    """Law 6: nothing says that there is a call to make."""
+    calls = Calls()
+    for index, whole in enumerate(complete):
+        call = ClientCall(index, "Bash", None, f"n{index}")
+        call.complete = whole
+        calls.client_calls.append(call)
+    calls.had_native = True
+    finish = FinishMending(as_text=False, says_calls=True, named=False)
+    finish.calls.append(calls)
+    assert finish.mended("stop") == "stop"

@@ -153,6 +153,22 @@ EARLIER = "the client matched cline (user-agent) in an earlier request of this s
 SESSION = {"X-Session-Id": "s1"}
 
 
+@pytest.mark.parametrize(
+    ("route", "system", "translates"),
+    [
+        (Route(client="text"), "", True),
+        (Route(client="text", client_dialect="hermes"), "", True),
+        (Route(client="text"), 'Call so:\n<tool_call>\n{"name": "N", "arguments": {}}\n</tool_call>', True),
+        (Route(client="native"), "", False),
+    ],
+)
+def test_calls_are_translated_where_the_clients_dialect_is_certain(
+    route: Route, system: str, translates: bool
+) -> None:  # fmt: skip
+    request = Request(tools=(Tool("Bash"),), system=system)
+    assert decide(route, request, {}, ()).translates == translates
+
+
 @pytest.mark.parametrize("name", SESSION_HEADERS)
 def test_a_session_stays_recognised(exchanged: Exchanged, name: str) -> None:
     exchanged({**CLINE, name: "s1"}, says="one")

@@ -161,6 +161,16 @@ def test_coheres_history_is_that_of_chat_completions() -> None:
     assert notes
 
 
+def test_the_interactions_api_has_calls_as_steps() -> None:
+    calls = [{"type": "function_call", "id": "c1", "name": "edit", "arguments": {"path": path}} for path in "ab"]
+    results = [{"type": "function_result", "call_id": "c1", "name": "edit", "result": said} for said in ("one", "two")]
+    made, notes = mended("gemini_interactions", {"model": "m", "input": [*calls, *results]}, "protocol")
+    first, second, one, two = json.loads(made)["input"]
+    assert (first["id"], one["call_id"]) == ("c1", "c1")
+    assert second["id"] == two["call_id"] != "c1"
+    assert notes
+
+
 @pytest.mark.parametrize("wire", [*TELL])
 def test_a_new_id_is_that_of_its_call_whatever_other_calls_are_before_it(wire: str) -> None:
     """So it stays the same where an agent drops the beginning of its history."""

@@ -28,6 +28,7 @@ CALL = '<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke
         (f"<function_calls>\n{INVOKE}\n</function_calls>", ()),
         ("<rules>\n<rule>Be brief.</rule>\n</rules>", ()),
         (f"<my_calls>\n{INVOKE}", ()),
+        (f"<br> <rules>Be brief.</rules> <example>x</example>\n<my_calls>\n{INVOKE}\n</my_calls>", ("my_calls",)),
         (f"<my_calls>\nSo:\n{INVOKE}\n</my_calls>", ()),
         ("", ()),
     ],

@@ -68,6 +68,22 @@ def test_quotes_that_lost_their_escapes_are_text(text: str, meant: object) -> No
         assert json.loads(made) == meant
 
 
+def test_a_doubled_comma_may_follow_such_a_string() -> None:
+    text = '{"a": "say "b"", , "c": 1,, "d": 2}'
+    for size in (len(text), 1, 3):
+        made, done, repairs, consumed = read([text[at : at + size] for at in range(0, len(text), size)])
+        assert (done, repairs, consumed) == (True, ("nested_quotes", "doubled_separator"), len(text))
+        assert json.loads(made) == {"a": 'say "b"', "c": 1, "d": 2}
+
+
+@pytest.mark.parametrize("inside", ["x", '"x"', ""])
+def test_three_quotes_are_a_string_of_another_language(inside: str) -> None:
+    text = f'{{"a": """{inside}"""}}'
+    for size in (len(text), 1, 3):
+        _, done, repairs, _ = read([text[at : at + size] for at in range(0, len(text), size)])
+        assert (done, repairs) == (False, ())
+
+
 @pytest.mark.parametrize(
     "text",
     [
