@@ -123,7 +123,8 @@ def _lowered(dialect: str, tools: tuple[Tool, ...], calls: tuple[Call, ...], ran
     request = json.dumps({"messages": [], "tools": [_openai(tool) for tool in tools]}).encode()
     reply = Reply("built", "/v1/chat/completions", "text/event-stream", request, body)
     pieces = some_cut(body, random)
-    outcome = driven(reply, pieces, route=Route(client="text", upstream="native", client_dialect=dialect))
+    route = Route(client="text", upstream="native", client_dialect=dialect, multiple_calls=True)
+    outcome = driven(reply, pieces, route=route)
     yield from invariants.sound(outcome, Faulted(body, pieces))
     said = heard.heard("openai_chat", "sse", outcome.out)
     reader = Reader(
