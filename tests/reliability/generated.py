@@ -54,13 +54,18 @@ def made(reply: Reply, fault: Fault, seed: int) -> Faulted | None:
 
 def recorded_breaches(reply: Reply, fault: Fault, faulted: Faulted) -> Iterator[Breach]:
     """What a fault over a reply without a text call breaks."""
+    unmended = driven(
+        reply, faulted.pieces, ends=faulted.ends, coding=faulted.coding, route=replace(LIFTS, mend=())
+    )  # fmt: skip
+    yield from invariants.sound(unmended, faulted)
+    yield from invariants.untouched(unmended, faulted)
     outcome = driven(reply, faulted.pieces, ends=faulted.ends, coding=faulted.coding)
-    yield from invariants.sound(outcome, faulted)
-    yield from invariants.untouched(outcome, faulted)
+    yield from invariants.sound(outcome, faulted)  # a fault in a native call may be mended
     if not faulted.raw:
         yield from invariants.same(outcome, _at_once(reply, faulted), cut=not faulted.ends)
     if fault.id in _CROWDED:
-        crowded = driven(reply, faulted.pieces, ends=faulted.ends, route=_tight(LIFTS, reply))
+        route = _tight(replace(LIFTS, mend=()), reply)
+        crowded = driven(reply, faulted.pieces, ends=faulted.ends, route=route)
         yield from invariants.sound(crowded, faulted)
         yield from invariants.untouched(crowded, faulted)
 

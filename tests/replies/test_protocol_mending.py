@@ -123,6 +123,22 @@ def test_a_sound_stream_leaves_as_it_came(calls: Sequence[Sound]) -> None:
     assert not [verdict for _, verdict in one.verdicts if verdict.changes]
 
 
+@pytest.mark.parametrize("mend", [("protocol",), ("protocol", "json", "types", "names")])
+def test_what_comes_after_the_end_of_the_stream_is_no_part_of_a_call(mend: tuple[str, ...]) -> None:
+    """Else its verdict would depend on whether both came in one piece."""
+    body = _sound_chat([LS])
+    assert body.endswith(b"data: [DONE]\n\n")
+    first = body[: body.index(b"\n\n", body.index(b"tool_calls")) + 2].rpartition(b"\n\n")[0].rpartition(b"\n\n")[2]
+    again = body + first + b"\n\n"
+    heard = []
+    for size in (0, 1, 7, 64):
+        one = exchange("openai_chat", mend=mend)
+        assert run(one, in_pieces(again, size)) == again
+        heard.append(one.verdicts)
+    assert heard[0][0][1].defects == ()
+    assert heard == heard[:1] * 4
+
+
 def test_no_arguments_of_a_tool_without_parameters() -> None:
     for arguments in ({}, {"arguments": ""}, {"arguments": None}):
         begins = {"index": 0, "id": "a", "type": "function", "function": {"name": "now", **arguments}}

@@ -16,7 +16,7 @@ from toolcalls.replies.body_encoding import encoding_of, from_utf8
 from toolcalls.values.tool_values import ToolValues
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.values.value_mending import Held
-from toolcalls.wires import Wire
+from toolcalls.wires import STREAM_END, Wire
 from toolcalls.wires.frames import Frame
 from toolcalls.wires.mending import Mended, Mender, Mending
 
@@ -63,6 +63,7 @@ class MendedFrames:
         self._size = 0  # bytes of those
         self._leaving: list[bytes] = []  # of frames that leave as soon as all that came have been looked at
         self._mended_before = 0  # how much was mended when the first of those came
+        self._over = False  # the stream has ended, so what still comes is no part of any call
         self._first = self._full = None
         if "protocol" in kinds:
             mending = Mending(new_id, tools.takes_nothing, tools.__contains__)
@@ -104,7 +105,11 @@ class MendedFrames:
 
     def all_of(self, frames: Iterable[Frame]) -> list[Frame]:
         """The frames, each as it should have come. None of them waits: a whole reply, or where none may."""
-        return [mended for frame in frames for mended in self._of(self._full, frame)]
+        made: list[Frame] = []
+        for frame in frames:
+            made += self._of(self._full, frame)
+            self._over = self._over or frame.data == STREAM_END
+        return made
 
     def take(self, frames: Iterable[Frame]) -> None:
         """Frames that come; `ready` has those that leave."""
@@ -117,6 +122,7 @@ class MendedFrames:
             frame = self._coming[0]
             plain, meant = list(self._of(self._first, frame)), list(self._of(self._full, frame))
             self._waiting.append(_Waiting(self._coming.popleft(), plain, meant))
+            self._over = self._over or frame.data == STREAM_END
             self._size += len(frame.raw)
             if self._held.open and self._size > self._limit:
                 self._give_up()
@@ -142,7 +148,7 @@ class MendedFrames:
 
     def _of(self, mender: Mender | None, frame: Frame) -> Iterator[Frame]:
         """The frames in the place of one; it alone where nothing in it is damaged."""
-        if mender is None or frame.data is None or not frame.complete:
+        if mender is None or self._over or frame.data is None or not frame.complete:
             yield frame
             return
         payloads = mender.mend(frame.data)
