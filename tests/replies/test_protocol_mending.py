@@ -139,6 +139,43 @@ def test_what_comes_after_the_end_of_the_stream_is_no_part_of_a_call(mend: tuple
     assert heard == heard[:1] * 4
 
 
+AFTER_THE_END = {
+    "anthropic": (
+        {"type": "message_start", "message": {"content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": {
+            "type": "tool_use", "id": "a", "name": "now", "input": {}}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+        {"type": "message_stop"},
+    ),
+    "openai_responses": (
+        {"type": "response.output_item.added", "output_index": 0, "item": {
+            "type": "function_call", "id": "f", "call_id": "a", "name": "now", "arguments": ""}},
+        {"type": "response.function_call_arguments.done", "output_index": 0, "item_id": "f", "arguments": "{}"},
+        {"type": "response.output_item.done", "output_index": 0, "item": {
+            "type": "function_call", "id": "f", "call_id": "a", "name": "now", "arguments": "{}"}},
+        {"type": "response.completed", "response": {"status": "completed", "output": []}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wire", AFTER_THE_END)
+def test_an_event_that_comes_again_after_the_last_one_leaves_as_it_came(wire: str) -> None:
+    """And what is said of it does not depend on the pieces in which it came."""
+    events = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in AFTER_THE_END[wire]]
+    sound = exchange(wire)
+    assert run(sound, events) == b"".join(events)
+    for event in events[:-1]:
+        again = b"".join([*events, event])
+        heard = []
+        for size in (0, 1, 40):
+            one = exchange(wire)
+            assert run(one, in_pieces(again, size)) == again
+            heard.append(one.verdicts)
+        assert heard == heard[:1] * 3
+        assert heard[0][:1] == sound.verdicts
+
+
 def test_no_arguments_of_a_tool_without_parameters() -> None:
     for arguments in ({}, {"arguments": ""}, {"arguments": None}):
         begins = {"index": 0, "id": "a", "type": "function", "function": {"name": "now", **arguments}}

@@ -5,6 +5,7 @@ while it holds something, all frames wait, each as both would have it. If nothin
 the first has them, which is mostly as they came.
 """
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ from toolcalls.wires.mending import Mended, Mender, Mending
 
 # The kinds of damage that are mended here.
 FRAME_KINDS = frozenset({"protocol", "json", "types", "names"})
+# What ends a stream of the Messages API, the Responses API or Cohere's; the type is at an event's beginning.
+_LAST_TYPE = re.compile(rb'"type":\s*"(?:message_stop|response\.(?:completed|incomplete|failed)|message-end)"')
+_BEGINNING = 256  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,7 @@ class MendedFrames:
         made: list[Frame] = []
         for frame in frames:
             made += self._of(self._full, frame)
-            self._over = self._over or frame.data == STREAM_END
+            self._over = self._over or _ends_stream(frame)
         return made
 
     def take(self, frames: Iterable[Frame]) -> None:
@@ -122,7 +126,7 @@ class MendedFrames:
             frame = self._coming[0]
             plain, meant = list(self._of(self._first, frame)), list(self._of(self._full, frame))
             self._waiting.append(_Waiting(self._coming.popleft(), plain, meant))
-            self._over = self._over or frame.data == STREAM_END
+            self._over = self._over or _ends_stream(frame)
             self._size += len(frame.raw)
             if self._held.open and self._size > self._limit:
                 self._give_up()
@@ -163,6 +167,12 @@ class MendedFrames:
         for number, payload in enumerate(payloads, 1):
             built = self._built(payload, frame.raw, number == 1)
             yield Frame(uncut(built, frame.raw) if number == len(payloads) else built, payload)
+
+
+def _ends_stream(frame: Frame) -> bool:
+    """Whether nothing after this frame is part of the reply."""
+    data = frame.data
+    return data is not None and (data == STREAM_END or _LAST_TYPE.search(data, 0, _BEGINNING) is not None)
 
 
 def uncut(built: bytes, came: bytes) -> bytes:
