@@ -154,7 +154,7 @@ AFTER_THE_END = {
         {"type": "response.function_call_arguments.done", "output_index": 0, "item_id": "f", "arguments": "{}"},
         {"type": "response.output_item.done", "output_index": 0, "item": {
             "type": "function_call", "id": "f", "call_id": "a", "name": "now", "arguments": "{}"}},
-        {"type": "response.completed", "response": {"status": "completed", "output": []}},
+        {"response": {"status": "completed", "output": [], "instructions": "x" * 1000}, "type": "response.completed"},
     ),
 }  # fmt: skip
 

@@ -23,9 +23,9 @@ from toolcalls.wires.mending import Mended, Mender, Mending
 
 # The kinds of damage that are mended here.
 FRAME_KINDS = frozenset({"protocol", "json", "types", "names"})
-# What ends a stream of the Messages API, the Responses API or Cohere's; the type is at an event's beginning.
+# What ends a stream of the Messages API, the Responses API or Cohere's; the type is at an event's beginning or its end.
 _LAST_TYPE = re.compile(rb'"type":\s*"(?:message_stop|response\.(?:completed|incomplete|failed)|message-end)"')
-_BEGINNING = 256  # bytes
+_NEAR = 256  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class MendedFrames:
 def _ends_stream(frame: Frame) -> bool:
     """Whether nothing after this frame is part of the reply."""
     data = frame.data
-    return data is not None and (data == STREAM_END or _LAST_TYPE.search(data, 0, _BEGINNING) is not None)
+    return data is not None and (data == STREAM_END or _LAST_TYPE.search(data[:_NEAR] + data[-_NEAR:]) is not None)
 
 
 def uncut(built: bytes, came: bytes) -> bytes:
