@@ -269,3 +269,13 @@ def test_a_call_that_is_not_whole_leaves_the_reason_as_it_is(complete: tuple[boo
     finish = FinishMending(as_text=False, says_calls=True, named=False)
     finish.calls.append(calls)
     assert finish.mended("stop") == "stop"
+
+
+def test_one_choice_with_a_native_call_is_enough() -> None:
+    both = [Calls(), Calls()]
+    call = ClientCall(0, "Bash", None, "n")
+    call.complete = True
+    both[1].client_calls, both[1].had_native = [call], True
+    finish = FinishMending(as_text=False, says_calls=True, named=False)
+    finish.calls += both
+    assert finish.mended("stop") == "tool_calls"

@@ -165,6 +165,10 @@ def test_the_interactions_api_has_calls_as_steps() -> None:
     calls = [{"type": "function_call", "id": "c1", "name": "edit", "arguments": {"path": path}} for path in "ab"]
     results = [{"type": "function_result", "call_id": "c1", "name": "edit", "result": said} for said in ("one", "two")]
     made, notes = mended("gemini_interactions", {"model": "m", "input": [*calls, *results]}, "protocol")
+    as_text = [{**call, "id": f"c{place}", "arguments": '{"path": "a"}'} for place, call in enumerate(calls)]
+    objects, said = mended("gemini_interactions", {"model": "m", "input": as_text}, "protocol")
+    assert [one["arguments"] for one in json.loads(objects)["input"]] == [{"path": "a"}] * 2
+    assert said
     first, second, one, two = json.loads(made)["input"]
     assert (first["id"], one["call_id"]) == ("c1", "c1")
     assert second["id"] == two["call_id"] != "c1"
