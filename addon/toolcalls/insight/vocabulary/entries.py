@@ -149,7 +149,7 @@ class ReasonEntry:
     sentence    for people, after the code: in views, on the page, in the log
     in_docs     the same for the docs (Markdown), where they say more; "" where they say the same
     condition   the number of the condition that failed; None for what a policy or a route asks beyond these
-    remedy      what would take the call all the same, or NO_REMEDY
+    remedy      what would accept the call anyway, or NO_REMEDY
     subject     what the verdict is about, and with it what the model did and what the client got
     outcomes    the statuses that it comes with, and how each counts on the scorecard; a leak counts as a decline where
                 the client waits for no calls

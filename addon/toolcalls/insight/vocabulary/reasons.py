@@ -36,7 +36,7 @@ def with_sentence(code: str, unknown: str = "") -> str:
 
 
 def remedy_of(code: str) -> str:
-    """What would take such a call all the same, as a sentence goes on after "unless"; "" for nothing."""
+    """What would accept such a call anyway, as a sentence goes on after "unless"; "" for nothing."""
     entry = REASONS.get(code)
     return entry.remedy.words if entry else ""
 
