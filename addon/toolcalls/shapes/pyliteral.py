@@ -1,13 +1,15 @@
 """A Python literal that is in text, read piece by piece and written as JSON.
 
-Strings, numbers, `True`, `False`, `None` (also as JSON spells them), lists, dicts and tuples, nested to MAX_DEPTH with
-an explicit stack. What may be JSON stays as it was written, white space and digits too: `1e400` is not infinite, and an
-integer has as many digits as it has. Where Python and JSON differ the meaning is kept: `1_000` is 1000, `0xff` is 255,
-`.5` is 0.5, a tuple is an array, a key that is no string becomes its JSON text, as `json.dumps` has it. What JSON has
-no value for is none: sets, bytes, complex numbers, `nan`, names, calls and operators. Nothing is evaluated.
+Strings, numbers, `True`, `False`, `None` (also as JSON spells them), lists, dicts, tuples and sets of strings and
+numbers, nested to MAX_DEPTH with an explicit stack. What may be JSON stays as it was written, white space and digits
+too: `1e400` is not infinite, and an integer has as many digits as it has. Where Python and JSON differ the meaning is
+kept: `1_000` is 1000, `0xff` is 255, `.5` is 0.5, tuples and sets are arrays, a key that is no string becomes its JSON
+text, as `json.dumps` has it. What JSON has no value for is none: bytes, complex numbers, `nan`, names, calls and
+operators. Nothing is evaluated.
 
 A number or a word is taken whole before it is written, a string leaves as it comes. A parenthesis is a tuple only when
-a comma follows its first item, so up to there what is in it is kept back.
+a comma follows its first item, and a brace opens a dict only when a colon does, so up to there what is in them is kept
+back.
 
 Python 3.12: https://docs.python.org/3.12/reference/lexical_analysis.html#numeric-literals
 """
@@ -57,14 +59,19 @@ def starts_literal(scan: Scanner, ahead: int) -> Step[bool]:
 
 
 class _Open:
-    """A container that is not closed. `held`: where in the held text its bracket goes, if it gets one."""
+    """A container that is not closed.
 
-    __slots__ = ("closer", "empty", "held")
+    held     where in the held text its bracket goes, while it is undecided which one
+    is_set   its braces hold items and no members
+    """
+
+    __slots__ = ("closer", "empty", "held", "is_set")
 
     def __init__(self, closer: str, held: int | None) -> None:
         self.closer = closer
         self.held = held
         self.empty = True
+        self.is_set = False
 
 
 @dataclass(slots=True)
@@ -77,7 +84,7 @@ class _Literal:
     goes_on: GoesOn
     _open: list[_Open] = field(default_factory=list)
     _held: list[str] = field(default_factory=list)
-    _undecided: int = 0  # parentheses that may be tuples
+    _undecided: int = 0  # parentheses that may be tuples, and braces that may be sets
     _comma: str = ""  # written when an item follows
     _colon: bool = False  # the item that comes is a member's value
 
@@ -95,18 +102,20 @@ class _Literal:
                 self._comma = ""
                 if top is not None:
                     top.empty = False
-                if top is not None and top.closer == "}" and not self._colon:
-                    if not (yield from self._key()):
+                if top is not None and top.closer == "}" and not (self._colon or top.is_set):
+                    if not (yield from self._key(top)):
                         return False
-                    continue
-                self._colon = False
-                if char and char in _CLOSERS:
-                    if len(self._open) == MAX_DEPTH:
+                    if not top.is_set:
+                        continue
+                else:
+                    self._colon = False
+                    if char and char in _CLOSERS:
+                        if len(self._open) == MAX_DEPTH:
+                            return False
+                        self._begin(char)
+                        continue
+                    if not (yield from self._scalar()):
                         return False
-                    self._begin(char)
-                    continue
-                if not (yield from self._scalar()):
-                    return False
             if not (yield from self._behind()):
                 return False
             if not self._open:
@@ -133,7 +142,7 @@ class _Literal:
     def _begin(self, opener: str) -> None:
         self.scan.take(1)
         closer = _CLOSERS[opener]
-        if opener == "(":
+        if opener != "[":
             self._undecided += 1
             self._open.append(_Open(closer, len(self._held)))
             self._held.append("")
@@ -143,8 +152,12 @@ class _Literal:
 
     def _tuple(self, top: _Open) -> None:
         """A comma is in a parenthesis: it is a tuple."""
+        self._opens(top, "[")
+
+    def _opens(self, top: _Open, bracket: str) -> None:
+        """It is known by now which bracket a container has in JSON."""
         if top.held is not None:
-            self._held[top.held] = "["
+            self._held[top.held] = bracket
             top.held = None
             self._decided()
 
@@ -152,8 +165,9 @@ class _Literal:
         self.scan.take(1)
         self._comma = ""
         top = self._open.pop()
-        if top.closer != ")":
-            self._put(top.closer)
+        if top.closer == "}":
+            self._opens(top, "{")  # if it is empty
+            self._put("]" if top.is_set else "}")
         elif top.held is None:
             self._put("]")
         else:
@@ -190,31 +204,43 @@ class _Literal:
         self._put(json)
         return True
 
-    def _key(self) -> Step[bool]:
-        """A member's key with its colon."""
+    def _key(self, top: _Open) -> Step[bool]:
+        """A member's key with its colon, or the first item of a set."""
         scan = self.scan
         if (yield from starts_string(scan)):
             parts: list[str] = []
-            if not (yield from string(scan, self.sink, parts.append, self._behind_key)):
+            goes_on = self._behind_key if top.held is None else self._behind_first
+            if not (yield from string(scan, self.sink, parts.append, goes_on)):
                 return False
-            key = '"' + "".join(parts) + '"'
+            json = key = '"' + "".join(parts) + '"'
         else:
-            json = _atom((yield from take_run(scan, _ATOM)))
-            if json is None:
+            number = _atom((yield from take_run(scan, _ATOM)))
+            if number is None:
                 return False
-            key = quote(json)
+            json, key = number, quote(number)
         gap = yield from take_run(scan, _GAP)
-        if (yield from character(scan)) != ":":
+        char = yield from character(scan)
+        if char == ":":
+            scan.take(1)
+            self._opens(top, "{")
+            self._put(f"{key}{gap}:")
+            self._colon = True
+            return True
+        if top.held is None or char not in {",", "}"}:
             return False
-        scan.take(1)
-        self._put(f"{key}{gap}:")
-        self._colon = True
+        top.is_set = True
+        self._opens(top, "[")
+        self._put(f"{json}{gap}")
         return True
 
     def _behind_key(self, ahead: int) -> Step[bool]:
         """Whether a member can go on so many characters from here, after its key."""
         space = yield from self.scan.space(ahead)
         return (yield from character(self.scan, space)) == ":"
+
+    def _behind_first(self, ahead: int) -> Step[bool]:
+        """The same of a dict's first key, which may be the first item of a set."""
+        return (yield from self._behind_key(ahead)) or (yield from self._behind_item(ahead))
 
     def _behind_item(self, ahead: int) -> Step[bool]:
         """Whether a container, or the grammar around the literal, can go on so many characters from here."""
