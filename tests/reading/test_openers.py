@@ -262,3 +262,9 @@ def test_invented_results_are_looked_for_at_the_start_of_a_line_where_they_may_b
     assert found("a\n<tool_result>", results=True) == (2, "<tool_result>", ())
     assert found("a <tool_result>", results=True) is None
     assert found("a\n<tool_result>", results=False) is None
+
+
+@pytest.mark.parametrize(("literal", "form"), [("<call>", TAG), ("<call>[", TOKEN), ("<goto>", TOKEN), ("[G a", NAMED)])
+def test_what_looks_like_an_opener_resembles_the_first_dialect_that_has_it(literal: str, form: Form) -> None:
+    openers = Openers(FORMS, NAMES, anywhere=False, results=False)
+    assert openers.resembled(literal) is form
