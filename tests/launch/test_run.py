@@ -1,12 +1,14 @@
 """What of `toolcalls run` needs no process: what mitmproxy says, and what is made of it."""
 
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from toolcalls.launch.addon_path import ADDON
 from toolcalls.launch.proxy import _cause
-from toolcalls.launch.run import _listens
+from toolcalls.launch.run import _listens, _status_of
 
 
 def test_it_waits_for_every_mode_and_for_the_page() -> None:
@@ -36,3 +38,23 @@ def test_why_it_did_not_start(lines: list[str], cause: str) -> None:
 def test_the_addon_is_a_file_of_the_package() -> None:
     assert ADDON.name == "addon.py"
     assert Path(ADDON).read_text("utf-8").startswith('"""What `mitmdump -s` loads')
+
+
+class Agent:
+    """Ends at the third look."""
+
+    def __init__(self) -> None:
+        self.looks: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> int:
+        self.looks.append(timeout)
+        if len(self.looks) < 3:
+            raise subprocess.TimeoutExpired("agent", timeout or 0)
+        return 3
+
+
+def test_no_wait_for_the_agents_end_is_without_an_end() -> None:
+    """A signal that comes right before the wait is handled after it."""
+    agent: Any = Agent()
+    assert _status_of(agent) == 3
+    assert all(agent.looks)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -25,6 +25,7 @@ _PAGE = "toolcalls: sessions and scorecard at "
 _SUM = "toolcalls: in total: "
 _UNREACHED = "error establishing server connection: "  # mitmproxy's words, in reverse mode before any request
 _NOT_FOUND, _NOT_RUNNABLE, _SIGNAL = 127, 126, 128  # exit statuses, as shells give them
+_STEP = 1.0  # seconds that one wait for the agent's end takes at most
 
 
 def run(arguments: Namespace) -> int:
@@ -104,8 +105,19 @@ def _agent(command: Sequence[str], environment: dict[str, str]) -> int:
             _say(f"{command[0]}: {error.strerror or error}")
             return _NOT_RUNNABLE
         agent.is_started(process)
-        status = process.wait()
+        status = _status_of(process)
     return status if status >= 0 else _SIGNAL - status
+
+
+def _status_of(process: "subprocess.Popen[bytes]") -> int:
+    """The exit status of the agent, once it has ended.
+
+    Python runs the handler of a signal between two of its steps. One that comes right before the system call that waits
+    would only be handed on when the agent has ended, so no wait is without an end.
+    """
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(timeout=_STEP)
 
 
 class _Signals:
