@@ -413,6 +413,8 @@ class Reader:
                 yield from self._unread()
                 return
             if opener.dialects and may_be_reasoning(opener.literal) and (yield from self._is_reasoning(opener)):
+                if self._wrappers.held is not None:
+                    self._wrappers.show(self._ledger)
                 start = self._ledger.at
                 self._scan.take(opener.stray + len(opener.literal))
                 self._no_call(opener.dialects[0], "reasoning", start)
