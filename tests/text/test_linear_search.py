@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.strategies import law
-from toolcalls.text.linear_search import LinearSearch
+from toolcalls.text.linear_search import LinearSearch, LinearSearches
 
 FLAGS = [re.NOFLAG, re.IGNORECASE, re.DOTALL, re.MULTILINE, re.IGNORECASE | re.DOTALL, re.ASCII]
 # What people write into rules, and each thing that Python's parser knows.
@@ -204,3 +204,52 @@ def test_an_expression_is_compiled_once_for_each_way_in_which_it_is_asked(monkey
 def test_without_the_parser_nothing_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(re, "_parser")
     assert LinearSearch("never asked before").finds("x") is None
+
+
+# --- many at once ---------------------------------------------------------------------------------------------------
+
+UNSPELT = re.compile("(?:a{1000}){1000}")  # RE2 refuses it
+
+
+@law
+@given(st.lists(st.tuples(st.sampled_from(PATTERNS), st.sampled_from(FLAGS)), max_size=6),
+       st.lists(TEXTS, max_size=4), TEXTS)  # fmt: skip
+def test_many_are_looked_for_at_once_and_none_is_missed(
+    patterns: list[tuple[str, re.RegexFlag]], literals: list[str], value: str
+) -> None:
+    wanted: list[str | re.Pattern[str]] = [*literals]
+    for text, flags in patterns:
+        with suppress(re.error):
+            wanted.append(re.compile(text, flags))
+    found = {
+        place
+        for place, one in enumerate(wanted)
+        if (one in value if isinstance(one, str) else one.search(value) is not None)
+    }
+    assert found <= LinearSearches(wanted).possible(value)
+
+
+def test_of_many_those_that_are_not_there_are_told() -> None:
+    wanted = ["<a>", UNSPELT, re.compile(r"^Action:", re.MULTILINE), re.compile(r"\w+\(", re.IGNORECASE), "｜", "<a"]
+    search = LinearSearches(wanted)
+    assert search.possible("") == {1}
+    assert search.possible("x <a") == {1, 5}
+    assert search.possible("x <a> Action:\n｜") == {0, 1, 4, 5}
+    assert search.possible("Action: F(") == {1, 2, 3}
+    assert search.possible("\ud800") == set(range(6))  # it cannot be UTF-8
+    assert LinearSearches([]).possible("<a>") == set()
+
+
+def test_without_the_parser_each_expression_is_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(re, "_parser")
+    assert LinearSearches(["a", re.compile("b"), "c"]).possible("c") == {1, 2}
+
+
+def test_many_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = []
+    search_set = re2.Set.SearchSet
+    monkeypatch.setattr(re2.Set, "SearchSet", lambda options: sets.append(1) or search_set(options))
+    search = LinearSearches(["a", "b"])
+    assert not sets
+    assert [search.possible(text) for text in ("a", "é b", "")] == [{0}, {1}, set()]
+    assert len(sets) == 1

@@ -58,6 +58,8 @@ def _schemas(prompt: str) -> Iterator[Tool]:
 
 def _sections(prompt: str) -> Iterator[Tool]:
     """The Cline family's."""
+    if "Parameters:" not in prompt:
+        return
     heads = list(_SECTION.finditer(prompt))
     ends = [*(head.start() for head in heads[1:]), len(prompt)]
     for head, end in zip(heads, ends, strict=False):
@@ -76,6 +78,8 @@ def _sections(prompt: str) -> Iterator[Tool]:
 
 def _functions(prompt: str) -> Iterator[Tool]:
     """OpenHands'."""
+    if "BEGIN FUNCTION #" not in prompt:  # the expression looks at each line of a long prompt
+        return
     at = 0
     while (head := _FUNCTION.search(prompt, at)) is not None:
         end = _FUNCTION_END.search(prompt, head.end())

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
+from itertools import chain
 
 from toolcalls.dialects import FIRST, LAST, all_dialects
 from toolcalls.events import Verdict
@@ -24,6 +25,7 @@ from toolcalls.requests.collected_calls import CollectedCalls
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.route import Route
 from toolcalls.shapes import Dialect, Unwritable
+from toolcalls.text.linear_search import LinearSearches
 from toolcalls.text.scanner import SPACE, Scanner
 from toolcalls.values.toolbox import Toolbox
 
@@ -32,17 +34,13 @@ _CALLS = 1 << 14  # characters of a prompt that one block of calls may have
 _TRIES = 24  # places in a prompt where one dialect is tried
 _REMEMBERED = 64  # prompts and replies whose dialects are remembered: a session sends them again with each request
 
-# Characters that hardly any prose holds and nearly every opener does, the one that tells most first.
-_MARKS = "<[`>({=:_"
-_KEY = 3  # characters of an opener from its mark on, which a text is asked for before all of it
-_KEYS = re.compile(rf"(?=([{re.escape(_MARKS)}].{{,{_KEY - 1}}}))", re.DOTALL)
-
 # Placeholders: `"name": <function-name>`, `<tool_call>{function-name}`, `<invoke name="$TOOL_NAME">`, lines of dots.
 _NAME = re.compile(r"""(["'](?:name|tool|tool_name|function)["']\s*:\s*)<[^<>{}\n"']{1,80}>""")
 _VALUE = re.compile(r"""(["'][\w-]{1,40}["']\s*:\s*)<[^<>{}\n"']{1,80}>""")
 _BRACED = re.compile(r"\{([A-Za-z][\w -]{0,60})\}")
 _DOLLAR = re.compile(r"\$([A-Z][A-Z0-9_]{1,60})\b")
 _AND_SO_ON = re.compile(r"^[ \t]*(?:\.\.\.|…)[ \t]*\n", re.MULTILINE)
+_PLACEHOLDERS = (_NAME, _VALUE, _BRACED, _DOLLAR, _AND_SO_ON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +76,17 @@ def begins_with_call(text: str, tools: Toolbox) -> bool:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _taught_in(prompt: str) -> tuple[str, ...]:
-    text, tools = _filled_in(prompt), _tools_of(prompt)
+    possible = _words_in(prompt)
+    text = prompt if possible.isdisjoint(_PLACEHOLDERS) else _filled_in(prompt)
+    tools = _tools_of(prompt)
+    present = _openers_in(text, tools)
     found = [
-        fit for dialect in all_dialects().values() if dialect.place != "message" for fit in _fits(dialect, text, tools)
+        fit
+        for dialect in all_dialects().values()
+        if dialect.place != "message" and not present.isdisjoint(dialect.openers(tools.names))
+        for fit in _fits(dialect, text, tools)
     ]
-    words = [(name,) for name, taught in _taught().items() if taught.search(prompt) is not None]
+    words = [(name,) for name, taught in _taught().items() if taught in possible and taught.search(prompt) is not None]
     return _in_common([*map(_best, _places(found)), *words])
 
 
@@ -116,6 +120,18 @@ def _taught() -> dict[str, re.Pattern[str]]:
     return {
         name: re.compile(module.TAUGHT, re.MULTILINE) for name, module in modules.items() if hasattr(module, "TAUGHT")
     }
+
+
+def _words_in(prompt: str) -> frozenset[re.Pattern[str]]:
+    """The placeholders and the teaching words that may be in a prompt; a long one holds few of them."""
+    wanted, search = _words()
+    return frozenset(wanted[one] for one in search.possible(prompt))
+
+
+@cache
+def _words() -> tuple[tuple[re.Pattern[str], ...], LinearSearches]:
+    wanted = (*_PLACEHOLDERS, *_taught().values())
+    return wanted, LinearSearches(wanted)
 
 
 def _filled_in(prompt: str) -> str:
@@ -166,54 +182,31 @@ def _best(place: Sequence[_Fit]) -> tuple[str, ...]:
 
 
 def _may_hold_calls(text: str, tools: Toolbox) -> bool:
-    """Whether a call of any dialect may begin in a text: what `_may_begin` says of one, for all of them at once."""
-    at_start, anywhere = _all_openers(tools.names)
-    return text.lstrip(SPACE).startswith(at_start) or _holds_any(text, anywhere)
+    """Whether a call of any dialect may begin in a text."""
+    return text.lstrip(SPACE).startswith(_at_start(tools.names)) or bool(_openers_in(text, tools))
 
 
 @lru_cache(maxsize=8)
-def _all_openers(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The openers that count at the beginning of a text only, and the others."""
-    at_start: set[str] = set()
-    anywhere: set[str] = set()
-    for dialect in all_dialects().values():
-        (at_start if dialect.place == "message" else anywhere).update(dialect.openers(names))
-    return tuple(sorted(at_start)), tuple(sorted(anywhere))
+def _at_start(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The openers that count at the beginning of a text only."""
+    return tuple(chain.from_iterable(one.openers(names) for one in all_dialects().values() if one.place == "message"))
 
 
-def _holds_any(text: str, openers: tuple[str, ...]) -> bool:
-    """Whether any of these openers is anywhere in a text.
-
-    A search through a long text for each of hundreds would take many times as long as one look at each of its marks.
-    """
-    keys = _keys_in(text)
-    return any(key in keys and opener in text for key, opener in _keyed(openers))
+def _openers_in(text: str, tools: Toolbox) -> frozenset[str]:
+    """The openers in a text, of all dialects for whose calls it is not the place alone that tells."""
+    openers, search = _openers(tools.names)
+    return frozenset(opener for opener in (openers[one] for one in search.possible(text)) if opener in text)
 
 
-@lru_cache(maxsize=256)
-def _keyed(openers: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Openers, each with its key: its first characters from its mark on, "" for one without a mark."""
-    marks = (next((mark for mark in _MARKS if mark in opener), "") for opener in openers)
-    return tuple(
-        (opener[opener.index(mark) :][:_KEY] if mark else "", opener)
-        for mark, opener in zip(marks, openers, strict=True)
-    )
-
-
-@lru_cache(maxsize=2)
-def _keys_in(text: str) -> frozenset[str]:
-    """Every mark in a text with what follows it, in all lengths that a key may have; and "", the key of no mark."""
-    return frozenset(key[:size] for key in {"", *_KEYS.findall(text)} for size in range(_KEY + 1))
+@lru_cache(maxsize=8)
+def _openers(names: tuple[str, ...]) -> tuple[tuple[str, ...], LinearSearches]:
+    """These openers, and the search for them."""
+    anywhere = (one.openers(names) for one in all_dialects().values() if one.place != "message")
+    openers = tuple(dict.fromkeys(chain.from_iterable(anywhere)))
+    return openers, LinearSearches(openers)
 
 
 # Of one dialect
-
-
-def _may_begin(dialect: Dialect, text: str, tools: Toolbox) -> bool:
-    openers = dialect.openers(tools.names)
-    if dialect.place == "message":
-        return text.lstrip(SPACE).startswith(openers)
-    return _holds_any(text, openers)
 
 
 @lru_cache(maxsize=256)
@@ -223,8 +216,6 @@ def _any_of(literals: tuple[str, ...]) -> re.Pattern[str]:
 
 def _fits(dialect: Dialect, text: str, tools: Toolbox) -> Iterator[_Fit]:
     """The calls of a dialect anywhere in a text."""
-    if not _may_begin(dialect, text, tools):
-        return
     openers = _any_of(dialect.openers(tools.names))
     found = openers.search(text)
     for _ in range(_TRIES):

@@ -13,7 +13,7 @@ import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import re2
@@ -24,6 +24,7 @@ _ANYTHING = r"[\x{0}-\x{10FFFF}]"
 _NOT_ASCII = (0x80, 0x10FFFF)
 _MOST_REPEATS = 1000  # RE2's own limit (https://github.com/google/re2/wiki/Syntax)
 _MEMORY = 8 << 20  # bytes for one expression's states
+_SET_MEMORY = 32 << 20  # bytes for those of many
 _CATEGORIES = {
     "CATEGORY_DIGIT": r"\d",
     "CATEGORY_NOT_DIGIT": r"\D",
@@ -63,6 +64,57 @@ class LinearSearch:
     def _compile(self, ascii_only: bool, whole: bool) -> "_Program | None":
         made = self._programs[ascii_only, whole] = _compiled(self._text, self._flags, ascii_only, whole)
         return made
+
+
+class LinearSearches:
+    """Many texts and expressions, looked for in one pass. Nothing is compiled before it is asked."""
+
+    __slots__ = ("_asked", "_set", "_unspelt", "_wanted")
+
+    def __init__(self, wanted: Iterable[str | re.Pattern[str]]) -> None:
+        self._wanted = tuple(wanted)
+        self._set: Any = None
+        self._asked: tuple[int, ...] = ()  # the place in `wanted` of each in the set
+        self._unspelt: frozenset[int] = frozenset()  # of those that are not in it
+
+    def possible(self, text: str) -> frozenset[int]:
+        """Where in `wanted` those stand that may be found in a text. No other one is found in it."""
+        if self._set is None:
+            self._compile()
+        try:
+            found = self._set.Match(text.encode())
+        except UnicodeEncodeError:  # a lone surrogate, which UTF-8 does not have
+            return frozenset(range(len(self._wanted)))
+        return self._unspelt.union(self._asked[one] for one in found or ())
+
+    def _compile(self) -> None:
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = _SET_MEMORY
+        made, asked = re2.Set.SearchSet(options), list[int]()
+        for place, one in enumerate(self._wanted):
+            try:
+                spelt = re2.escape(one) if isinstance(one, str) else _spelt(one)
+                if spelt is not None:
+                    made.Add(spelt)
+                    asked.append(place)
+            except (re2.error, UnicodeEncodeError):  # too large for RE2; a lone surrogate
+                continue
+        made.Compile()
+        self._set, self._asked = made, tuple(asked)
+        self._unspelt = frozenset(range(len(self._wanted))).difference(asked)
+
+
+def _spelt(pattern: re.Pattern[str]) -> str | None:
+    """An expression for texts of any characters, widened where RE2 lacks something; None where there is none."""
+    parser: Any = getattr(re, "_parser", None)
+    if parser is None:
+        return None
+    try:
+        parsed = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
+        return _Speller(ascii_only=False, whole=False).sequence(parsed, re.RegexFlag(parsed.state.flags), last=True)
+    except (_Unknown, RecursionError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +215,8 @@ class _Speller:
         items = [("LITERAL", value)] if kind != "IN" else [(str(one), what) for one, what in value]
         negated = kind == "NOT_LITERAL" or items[0][0] == "NEGATE"
         items = [one for one in items if one[0] != "NEGATE"]
-        members = [sign for sign in _ASCII if any(_holds(sign, *one, flags) for one in items) != negated]
+        held = frozenset().union(*(_held(*one, flags) for one in items))
+        members = [sign for sign in _ASCII if (sign in held) != negated]
         ranges = [(ord(sign), ord(sign)) for sign in members]
         if not self._ascii_only:
             by_category = any(one == "CATEGORY" for one, _ in items) and not flags & re.ASCII
@@ -174,6 +227,14 @@ class _Speller:
                 others = [span for one in items for span in _beyond_ascii(*one)]
                 ranges.extend(_without(others) if negated else others)
         return f"[{''.join(map(_range, ranges))}]" if ranges else _NOTHING
+
+
+@lru_cache(1024)
+def _held(kind: str, value: Any, flags: re.RegexFlag) -> frozenset[str]:
+    """The characters of ASCII that a part of a class holds."""
+    if kind == "LITERAL" and not flags & re.IGNORECASE:
+        return frozenset({chr(value)}).intersection(_ASCII)
+    return frozenset(sign for sign in _ASCII if _holds(sign, kind, value, flags))
 
 
 def _holds(sign: str, kind: str, value: Any, flags: re.RegexFlag) -> bool:
