@@ -17,7 +17,7 @@ import html
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 _BLANKS = " \t\r"
@@ -26,6 +26,7 @@ _LINE_END = re.compile(r"(?:(?<![ \t\r\n])[ \t\r]++)?\n[ \t\r\n]*+")
 _ESCAPES = {
     r"\n": "\n", r"\"": '"', r"\'": "'", r"\t": "\t", r"\r": "\r", r"\/": "/", r"\`": "`", r"\$": "$", "\\\n": "\n",
 }  # fmt: skip
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
 _CODE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(?:0?33|e)(?=\[))")
 _ENTITY = re.compile(r"&(?:lt|amp|quot|nbsp|#0*(?:34|39|60|160)|#[xX]0*(?:3[cC]|22|27|[aA]0));")
 _RETURN = re.compile(r"\r(?!\n)")
@@ -230,7 +231,7 @@ class RequestText(str):
         codes = {found[0] for found in _CODED.finditer(self)} if "\\" in self else ()
         if not codes:
             return "none"
-        meant = map(_without_escapes, codes)
+        meant = map(_meant, codes)
         return "any" if any(_is_usual(one) or "\x1b" in one for one in meant) else "rare"  # that begins colours
 
     @cached_property
@@ -270,13 +271,19 @@ def _without_escapes(part: str) -> str:
     """A text without escaped backslashes, with its other escapes taken for what they mean."""
     if "\\" not in part:
         return part
-    for written, meant in _ESCAPES.items():
-        part = part.replace(written, meant)
+    for written in set(_ESCAPED.findall(part)).intersection(_ESCAPES):
+        part = part.replace(written, _ESCAPES[written])
     made = _CODE.sub(_character, part)
     if made == part:
         return part
     # Two of these may be the halves of one character; one half alone is none that a reply could hold.
     return made.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+@lru_cache(4096)  # programs have the same few in many places
+def _meant(code: str) -> str:
+    """What a `_CODED` stands for."""
+    return _without_escapes(code)
 
 
 def _character(found: re.Match[str]) -> str:
