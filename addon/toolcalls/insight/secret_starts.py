@@ -5,6 +5,9 @@ recording took longer to redact than to make. So the pattern is made simpler unt
 some nanoseconds for a character): what looks around goes, and what comes after a long repeat goes. Both only make it
 match more, so no secret is lost, however the pattern changes. Python looks at the places that are left.
 
+Most texts hold none of the alternatives. So one pass says which of them a text holds at all, and only those are
+searched for.
+
 RE2 sees bytes of ASCII, in which `?` stands for any other character; so places in both are the same.
 """
 
@@ -19,10 +22,11 @@ import re2
 _LONG = 40  # a repeat that may be longer ends what is looked at
 _LEAST = 6  # of a repeat that is cut off there
 _MEMORY = 16 * 1024 * 1024  # bytes for one alternative's states: in less, RE2 makes some of them again and again
+_MEMORY_OF_ALL = 64 * 1024 * 1024  # bytes for those of all together; they are taken as they are needed
 _OTHER = ord("?")  # stands for all that is no ASCII
 _ASCII = frozenset(range(128))
 # Letters that re.IGNORECASE takes for one of ASCII.
-_FOLDED = str.maketrans({"\u0130": "i", "\u0131": "i", "\u017f": "s", "\u212a": "k"})
+_FOLDED = {"\u0130": "i", "\u0131": "i", "\u017f": "s", "\u212a": "k"}
 
 # A pattern of RE2, and whether what comes after it may be looked at.
 type _Made = tuple[str, bool]
@@ -32,19 +36,33 @@ def starts_of(pattern: re.Pattern[str]) -> Callable[[str], Iterator[int]]:
     """A function that finds, in order, where matches of `pattern` may begin; a place may come twice. `pattern` is a row
     of alternatives and has no flags of its own.
 
-    Each alternative is searched for alone: together they have too many states, and RE2 is slow.
+    Each alternative is searched for alone, since where one begins another may begin, too.
     """
     [(_, (_, branches))] = _parser.parse(pattern.pattern)
     made = [_sequence(one, ignore_case=False)[0] for one in branches]
     options = re2.Options()
     options.max_mem = _MEMORY
     searches = [re2.compile(one.encode("ascii"), options).search for one in made]
+    options.max_mem = _MEMORY_OF_ALL
+    present = re2.Set.SearchSet(options)
+    for one in made:
+        present.Add(one.encode("ascii"))
+    present.Compile()
 
     def starts(text: str) -> Iterator[int]:
-        data = text.encode() if text.isascii() else text.translate(_FOLDED).encode("ascii", "replace")
-        return merge(*(_found(search, data) for search in searches))
+        data = _ascii(text)
+        return merge(*(_found(searches[one], data) for one in present.Match(data) or ()))
 
     return starts
+
+
+def _ascii(text: str) -> bytes:
+    """A text with one byte for each character."""
+    if text.isascii():
+        return text.encode()
+    for folded, letter in _FOLDED.items():
+        text = text.replace(folded, letter)
+    return text.encode("ascii", "replace")
 
 
 def _found(search: Callable[..., Any], data: bytes) -> Iterator[int]:
