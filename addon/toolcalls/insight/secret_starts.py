@@ -44,7 +44,7 @@ def starts_of(pattern: re.Pattern[str]) -> Callable[[str], Iterator[int]]:
     options.max_mem = _MEMORY
     searches = [re2.compile(one.encode("ascii"), options).search for one in made]
     options.max_mem = _MEMORY_OF_ALL
-    present = re2.Set.SearchSet(options)
+    present: Any = re2.Set.SearchSet(options)
     for one in made:
         present.Add(one.encode("ascii"))
     present.Compile()
