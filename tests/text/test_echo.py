@@ -21,7 +21,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
-from toolcalls.text import echo
+from toolcalls.text import echo, echo_forms
 from toolcalls.text.echo import EchoIndex
 
 TOOLS = (Tool("Bash", {"properties": {"command": {"type": "string"}}}),)
@@ -228,9 +228,18 @@ CALLS = {
 }
 
 
+@pytest.fixture
+def unremembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No form of a text is there from an earlier request."""
+    monkeypatch.setattr(echo_forms, "_REMEMBERED", 0)
+    for name in ("_variants_of", "_readings_of"):
+        monkeypatch.setattr(echo_forms, name, echo_forms._Remembered(getattr(echo_forms, name)._make))
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", QUOTED)
 @pytest.mark.parametrize("calls", CALLS)
+@pytest.mark.usefixtures("unremembered")
 def test_the_work_grows_with_the_request(kind: str, calls: str) -> None:
     """2.5 MB and 10 MB of request text, one reply of 60 calls."""
     text = "\n".join(CALLS[calls](number) for number in range(60))
@@ -243,6 +252,7 @@ def test_the_work_grows_with_the_request(kind: str, calls: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["calls", "one call's beginning"])
+@pytest.mark.usefixtures("unremembered")
 def test_the_work_grows_with_the_reply(kind: str) -> None:
     """10 MB of request text, replies of 50 and 200 calls that begin like it."""
     quoted = (QUOTED[kind] * (smaller(10 * MEGABYTE) // len(QUOTED[kind])),)

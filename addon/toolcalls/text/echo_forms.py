@@ -16,7 +16,7 @@ may hide them.
 import html
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import Literal
 
@@ -35,6 +35,7 @@ _COLOUR = re.compile(r"\x1b(?:\[[0-9;:?]{0,64}[A-Za-z]|\][^\x07\x1b]{0,512}(?:\x
 _COLOUR_BEGINS = re.compile(r"(?:\x1b(?:\[[0-9;:?]{0,64}|\][^\x07\x1b]{0,512}\x1b?)?|\^(?:\[(?:\[[0-9;]{0,64})?)?)\Z")
 _HARD_BLANKS = "\u00a0\u202f\u2007"
 _VARIANTS = 8  # of one text, itself among them
+_REMEMBERED = 4 << 20  # characters of variants, and as many of readings, that are kept twice (`_Remembered`)
 # What tools write before a line: its number (cat -n, grep -n, and what agents use), or the mark of a quotation.
 _NUMBER = re.compile(r"(?:[0-9]++(?:[ \t]*+[|\u2502\u2192:]|\t)|(?:> ?)++)[ \t]*+")
 _NUMBERED = frozenset("0123456789>")
@@ -220,8 +221,36 @@ def joined_literals(text: str, quote: str) -> Iterator[str]:
             yield made.replace(quote * 2, quote)
 
 
+class _Remembered:
+    """What is made of a text, remembered: each turn of a conversation repeats the texts of the ones before it.
+
+    Kept are the latest ones, up to `_REMEMBERED` characters, and as many of those before them. Several threads may ask;
+    at worst two make the same.
+    """
+
+    def __init__(self, make: Callable[[str], Iterable[str]]) -> None:
+        self._make = make
+        self._latest: dict[str, tuple[str, ...]] = {}
+        self._before: dict[str, tuple[str, ...]] = {}
+        self._size = 0  # of the latest ones, in characters
+
+    def __call__(self, text: str) -> tuple[str, ...]:
+        made = self._latest.get(text)
+        if made is not None:
+            return made
+        made = self._before.get(text) or tuple(self._make(text))
+        size = len(text) + sum(map(len, made))
+        if size > _REMEMBERED:
+            return made
+        if self._size + size > _REMEMBERED:
+            self._before, self._latest, self._size = self._latest, {}, 0
+        self._latest[text] = made
+        self._size += size
+        return made
+
+
 class RequestText(str):
-    """A text of a request. Each turn of a conversation repeats it, so its variants and readings are computed once."""
+    """A text of a request, whose forms are made when they are asked for."""
 
     @cached_property
     def hidden(self) -> Literal["none", "rare", "any"]:
@@ -250,12 +279,16 @@ class RequestText(str):
     @cached_property
     def variants(self) -> tuple[str, ...]:
         """Its `variants`."""
-        return tuple(variants(self))
+        return _variants_of(str(self))
 
     @cached_property
     def readings(self) -> tuple[str, ...]:
         """The `readings` of its variants."""
-        return tuple(reading for variant in self.variants for reading in readings(variant))
+        return _readings_of(str(self))
+
+
+_variants_of = _Remembered(variants)
+_readings_of = _Remembered(lambda text: (one for variant in _variants_of(text) for one in readings(variant)))
 
 
 def _is_usual(text: str) -> bool:
