@@ -2,7 +2,7 @@
 
 from html import escape
 
-from toolcalls.insight.report import visible
+from toolcalls.insight.report import visible, visible_lines
 from toolcalls.values.usage import Tokens
 
 
@@ -52,7 +52,7 @@ def escaped(value: object) -> str:
 
 def escaped_lines(text: str) -> str:
     """Text of several lines, as `escaped`; tabs and line ends stay."""
-    return "\n".join("\t".join(escaped(part) for part in line.split("\t")) for line in text.split("\n"))
+    return escape(visible_lines(text))
 
 
 _LINES, _WIDTH = 14, 45  # of a block in a narrow window, from which on it may scroll

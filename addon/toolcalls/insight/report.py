@@ -34,9 +34,17 @@ HIDDEN = re.compile(
 )
 
 
+_HIDDEN_IN_LINES = re.compile(HIDDEN.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f"))
+
+
 def visible(text: str) -> str:
     """`text` on one line, with characters that show nothing or rearrange what is shown as escapes."""
     return HIDDEN.sub(lambda found: _escape(ord(found.group())), text)
+
+
+def visible_lines(text: str) -> str:
+    """The same of a text of several lines; tabs and line ends stay."""
+    return _HIDDEN_IN_LINES.sub(lambda found: _escape(ord(found.group())), text)
 
 
 def _escape(code: int) -> str:
