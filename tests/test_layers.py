@@ -58,7 +58,10 @@ ROOMS = """
 
 # The files of a room, those that import nothing of it first: a file may import what comes before the bar before it.
 FILES = {
-    "text": "echo_forms linear_search literals quoting_marks turn_ends | echo patterns scanner | lookalike markdown",
+    "text": """
+        echo_forms linear_search literals quoting_marks turn_ends | patterns request_text scanner |
+        echo lookalike markdown
+    """,
     "values": """
         json_schema json_tokens lost_escapes nesting schema usage | conversion native_arguments validation
         | call_index rawjson spans toolbox transducer | damaged_json type_mending | value_mending

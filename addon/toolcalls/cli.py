@@ -497,7 +497,7 @@ def _add_record(record: argparse.ArgumentParser) -> None:
         added.set_defaults(module=f"toolcalls.mitm.offline.record.{module}", function=name)
         return added
 
-    paths = "recordings, folders of them, HAR, or captures of other proxies"
+    paths = "recordings, HAR, captures of other proxies, folders of them, and URLs that fsspec reads (s3://, gs://)"
     ls = action("ls", "list files, or their exchanges; exit status 1 where none is found", "listing")
     ls.add_argument("paths", nargs="+", metavar="PATH", help=paths)
     ls.add_argument("-x", "--exchanges", action="store_true", help="list exchanges (default where they are filtered)")

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -94,6 +95,44 @@ def test_a_store_gets_the_files_of_all_workers(tmp_path: Path, monkeypatch: pyte
         assert cli.main(["redact", f"s3://{files[0]}", str(tmp_path / "one.flow")]) == 0
         assert (tmp_path / "one.flow").stat().st_size > 0
         assert cli.main(["stats", "s3://flows/nobody.flow"]) == 2
+
+
+def test_recordings_in_a_store_are_listed_shown_and_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with s3_store(monkeypatch) as system:
+        flows = two_workers(tmp_path, "s3://flows/team", Limits(file_size=20_000))
+        files = sorted(name for name in system.ls("flows/team") if name.endswith(".flow"))
+        capfd.readouterr()
+
+        assert cli.main(["record", "ls", "s3://flows/team"]) == 0
+        *lines, total = capfd.readouterr().out.splitlines()
+        assert [line.split("  ")[-2] for line in lines] == [f"s3://{name}" for name in files]
+        assert not any("no index" in line for line in lines)
+        assert total.startswith(f"{len(files)} files: ")
+        assert cli.main(["record", "ls", "--exchanges", "--json", *(f"s3://{name}" for name in files)]) == 0
+        listed = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+        assert {one["id"].partition(".")[0] for one in listed} == {flow.id for flow in flows}
+
+        assert cli.main(["record", "show", flows[0].id, "s3://flows/team"]) == 0
+        assert flows[0].id in capfd.readouterr().out
+        assert cli.main(["record", "merge", "s3://flows/team", "-o", str(tmp_path / "all.flow")]) == 0
+        assert cli.main(["record", "ls", str(tmp_path / "all.flow"), "--json"]) == 0
+        assert json.loads(capfd.readouterr().out.splitlines()[-1])["exchanges"] == len(listed)
+
+        index = f"s3://{files[0].removesuffix('.flow')}.index.jsonl"
+        for name, said in (
+            ("s3://flows/team/nobody.flow", "there is none"),
+            ("s3://flows/team/nobody", "there is none"),
+            (index, "this is an index"),
+        ):
+            assert cli.main(["record", "ls", name]) == 2
+            assert said in capfd.readouterr().err
+    assert cli.main(["record", "ls", "nowhere://flows/team"]) == 2
+    assert "Unsupported filesystem" in capfd.readouterr().err
+    monkeypatch.setitem(sys.modules, "upath", None)
+    assert cli.main(["record", "ls", "s3://flows/team"]) == 2
+    assert "need the extra `dask`" in capfd.readouterr().err
 
 
 def test_a_store_that_is_not_there_loses_nothing(

@@ -21,7 +21,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
-from toolcalls.text import echo, echo_forms
+from toolcalls.text import echo, request_text
 from toolcalls.text.echo import EchoIndex
 
 TOOLS = (Tool("Bash", {"properties": {"command": {"type": "string"}}}),)
@@ -231,9 +231,9 @@ CALLS = {
 @pytest.fixture
 def unremembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """No form of a text is there from an earlier request."""
-    monkeypatch.setattr(echo_forms, "_REMEMBERED", 0)
+    monkeypatch.setattr(request_text, "_REMEMBERED", 0)
     for name in ("_variants_of", "_readings_of"):
-        monkeypatch.setattr(echo_forms, name, echo_forms._Remembered(getattr(echo_forms, name)._make))
+        monkeypatch.setattr(request_text, name, request_text._Remembered(getattr(request_text, name)._make))
 
 
 @pytest.mark.sampled(2)

@@ -26,11 +26,10 @@ from toolcalls.reading.reader import Reader
 from toolcalls.request import Request
 from toolcalls.route import Route
 from toolcalls.shapes import Call
-from toolcalls.text import echo, echo_forms
+from toolcalls.text import echo
 from toolcalls.text.echo import EchoIndex
 from toolcalls.text.echo_forms import (
     Plain,
-    RequestText,
     canonical,
     joined_literals,
     line_prefixes,
@@ -40,6 +39,7 @@ from toolcalls.text.echo_forms import (
     without_prefixes,
     words_of,
 )
+from toolcalls.text.request_text import RequestText
 
 
 def command(text: str) -> Call:
@@ -399,34 +399,3 @@ def test_the_work_grows_with_the_text(kind: str) -> None:
         return run
 
     grows_with_its_input(work, smaller(200_000))
-
-
-# --- what is remembered -----------------------------------------------------------------------------------------------
-
-
-def test_forms_are_made_once_for_all_requests_that_repeat_a_text() -> None:
-    text = 'it says "\\u0041" and\n12: {"a": "&lt;b&gt;"}, which no other test says'
-    first, second = RequestText(text), RequestText(f"{text} "[:-1])
-    assert first.variants is second.variants
-    assert first.readings is second.readings
-    assert any('it says "A" and' in variant for variant in first.variants)
-
-
-def test_what_was_asked_for_last_is_remembered_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(echo_forms, "_REMEMBERED", 20)
-    made: list[str] = []
-    remembered = echo_forms._Remembered(lambda text: made.append(text) or [text, text])
-    for text in ("aaa", "bbb", "aaa"):  # 9 characters each, with what is made
-        assert remembered(text) == (text, text)
-    remembered("ccc")  # from here on, the first two are those of before
-    remembered("aaa")
-    assert made == ["aaa", "bbb", "ccc"]
-    remembered("ddd")  # and now these two
-    for text in ("ccc", "aaa"):
-        remembered(text)
-    assert made == ["aaa", "bbb", "ccc", "ddd"]
-    remembered("bbb")
-    assert made[4:] == ["bbb"]
-    for _ in range(2):
-        remembered("this is too long")
-    assert made[5:] == ["this is too long"] * 2

@@ -23,7 +23,6 @@ from collections.abc import Sequence
 
 from toolcalls.text.echo_forms import (
     Plain,
-    RequestText,
     joined_literals,
     line_prefixes,
     literal_quotes,
@@ -31,6 +30,7 @@ from toolcalls.text.echo_forms import (
     without_prefixes,
     words_of,
 )
+from toolcalls.text.request_text import RequestText
 
 _HEAD = 24  # characters of a candidate by which places are remembered: an opener and a bit of the name
 _MAX_HEADS = 256  # beginnings that are remembered

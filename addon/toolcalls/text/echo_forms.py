@@ -8,17 +8,13 @@ one line does so in front of each (`line_prefixes`), as a program does that hold
 
 `Plain` makes of a candidate's text, as it comes, what `canonical` and `plain` make of a whole one.
 
-Taking off layers costs far more than searching, and few texts of a request hold what a candidate begins with in any
-form. `RequestText.may_hold` excludes the others: no layer changes or joins the characters of a `_WORD`, unless escapes
-may hide them.
+No layer changes or joins the characters of a `_WORD`, unless escapes may hide them.
 """
 
 import html
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, lru_cache
-from typing import Literal
+from collections.abc import Iterable, Iterator
 
 _BLANKS = " \t\r"
 _LINE_END = re.compile(r"(?:(?<![ \t\r\n])[ \t\r]++)?\n[ \t\r\n]*+")
@@ -28,14 +24,13 @@ _ESCAPES = {
 }  # fmt: skip
 _ESCAPED = re.compile(r"\\.", re.DOTALL)
 _CODE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(?:0?33|e)(?=\[))")
-_ENTITY = re.compile(r"&(?:lt|amp|quot|nbsp|#0*(?:34|39|60|160)|#[xX]0*(?:3[cC]|22|27|[aA]0));")
+ENTITY = re.compile(r"&(?:lt|amp|quot|nbsp|#0*(?:34|39|60|160)|#[xX]0*(?:3[cC]|22|27|[aA]0));")
 _RETURN = re.compile(r"\r(?!\n)")
 # What terminals take for colours and links (ECMA-48, OSC 8); `^[` is how `cat -v` writes the escape character.
 _COLOUR = re.compile(r"\x1b(?:\[[0-9;:?]{0,64}[A-Za-z]|\][^\x07\x1b]{0,512}(?:\x07|\x1b\\))|\^\[\[[0-9;]{0,64}[mK]")
 _COLOUR_BEGINS = re.compile(r"(?:\x1b(?:\[[0-9;:?]{0,64}|\][^\x07\x1b]{0,512}\x1b?)?|\^(?:\[(?:\[[0-9;]{0,64})?)?)\Z")
 _HARD_BLANKS = "\u00a0\u202f\u2007"
-_VARIANTS = 8  # of one text, itself among them
-_REMEMBERED = 4 << 20  # characters of variants, and as many of readings, that are kept twice (`_Remembered`)
+VARIANTS = 8  # of one text, itself among them
 # What tools write before a line: its number (cat -n, grep -n, and what agents use), or the mark of a quotation.
 _NUMBER = re.compile(r"(?:[0-9]++(?:[ \t]*+[|\u2502\u2192:]|\t)|(?:> ?)++)[ \t]*+")
 _NUMBERED = frozenset("0123456789>")
@@ -49,9 +44,6 @@ _ESCAPED_END = r"(?<!\\)((?:\\\\)*+)(?:\\r)?(?:\\n)?"  # what comes before the q
 
 # What is in a text as it is in each of its forms: all but white space, and but what an escape may stand for.
 _WORD = re.compile(r"[^\s\x1b\"'`$/<>&\\]+")
-# But for escapes that may stand for any character: codes, and entities other than those of HTML's own characters.
-_CODED = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|(?:0?33|e)\[)")
-_NAMED = re.compile(r"&(?:amp;)*+(?!(?:amp|apos);|(?:lt|gt|quot|nbsp)\b)[A-Za-z#]")
 
 
 def _joint(quotes: str, *, on_one_line: bool = False) -> re.Pattern[str]:
@@ -120,13 +112,13 @@ def variants(text: str) -> Iterator[str]:
         one = waiting.popleft()
         yield canonical(one)
         for other in _unescaped_forms(one):
-            if other not in known and len(known) < _VARIANTS:
+            if other not in known and len(known) < VARIANTS:
                 known.add(other)
                 waiting.append(other)
 
 
 def _unescaped_forms(text: str) -> Iterator[str]:
-    if _ENTITY.search(text) is not None:
+    if ENTITY.search(text) is not None:
         yield html.unescape(text)
     if "\\" in text:
         yield _unescaped(text)
@@ -221,86 +213,11 @@ def joined_literals(text: str, quote: str) -> Iterator[str]:
             yield made.replace(quote * 2, quote)
 
 
-class _Remembered:
-    """What is made of a text, remembered: each turn of a conversation repeats the texts of the ones before it.
-
-    Kept are the latest ones, up to `_REMEMBERED` characters, and as many of those before them. Several threads may ask;
-    at worst two make the same.
-    """
-
-    def __init__(self, make: Callable[[str], Iterable[str]]) -> None:
-        self._make = make
-        self._latest: dict[str, tuple[str, ...]] = {}
-        self._before: dict[str, tuple[str, ...]] = {}
-        self._size = 0  # of the latest ones, in characters
-
-    def __call__(self, text: str) -> tuple[str, ...]:
-        made = self._latest.get(text)
-        if made is not None:
-            return made
-        made = self._before.get(text) or tuple(self._make(text))
-        size = len(text) + sum(map(len, made))
-        if size > _REMEMBERED:
-            return made
-        if self._size + size > _REMEMBERED:
-            self._before, self._latest, self._size = self._latest, {}, 0
-        self._latest[text] = made
-        self._size += size
-        return made
-
-
-class RequestText(str):
-    """A text of a request, whose forms are made when they are asked for."""
-
-    @cached_property
-    def hidden(self) -> Literal["none", "rare", "any"]:
-        """Which characters escapes, entities or colours may hide in it; rare ones are not `_is_usual`."""
-        if self.is_coloured or ("&" in self and _ENTITY.search(self) is not None and _NAMED.search(self) is not None):
-            return "any"
-        codes = {found[0] for found in _CODED.finditer(self)} if "\\" in self else ()
-        if not codes:
-            return "none"
-        meant = map(_meant, codes)
-        return "any" if any(_is_usual(one) or "\x1b" in one for one in meant) else "rare"  # that begins colours
-
-    @cached_property
-    def is_coloured(self) -> bool:
-        """Whether it may hold what only terminals read."""
-        return "\x1b" in self or "^[[" in self
-
-    def may_hold(self, words: Iterable[str]) -> bool:
-        """Whether one of its forms may hold all these `words_of` a text. It never says no of a form that does."""
-        words = list(words)
-        if self.hidden == "none" or (self.hidden != "any" and all(map(_is_usual, words))):
-            return all(word in self for word in words)
-        forms = self.variants
-        return len(forms) == _VARIANTS or any(all(word in form for word in words) for form in forms)
-
-    @cached_property
-    def variants(self) -> tuple[str, ...]:
-        """Its `variants`."""
-        return _variants_of(str(self))
-
-    @cached_property
-    def readings(self) -> tuple[str, ...]:
-        """The `readings` of its variants."""
-        return _readings_of(str(self))
-
-
-_variants_of = _Remembered(variants)
-_readings_of = _Remembered(lambda text: (one for variant in _variants_of(text) for one in readings(variant)))
-
-
-def _is_usual(text: str) -> bool:
-    """Whether all of it is printable ASCII, which other escapes, entities and colours are made of."""
-    return text.isascii() and text.isprintable()
-
-
 def _unescaped(text: str) -> str:
-    return "\\".join(map(_without_escapes, text.split(r"\\")))
+    return "\\".join(map(without_escapes, text.split(r"\\")))
 
 
-def _without_escapes(part: str) -> str:
+def without_escapes(part: str) -> str:
     """A text without escaped backslashes, with its other escapes taken for what they mean."""
     if "\\" not in part:
         return part
@@ -311,12 +228,6 @@ def _without_escapes(part: str) -> str:
         return part
     # Two of these may be the halves of one character; one half alone is none that a reply could hold.
     return made.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
-@lru_cache(4096)  # programs have the same few in many places
-def _meant(code: str) -> str:
-    """What a `_CODED` stands for."""
-    return _without_escapes(code)
 
 
 def _character(found: re.Match[str]) -> str:

@@ -9,7 +9,7 @@ from toolcalls.requests.rewriting.to_native import (
     as_native,
 )
 from toolcalls.requests.turns import Conversation, Other, PastCall, Result, Text, Turn
-from toolcalls.text.echo_forms import RequestText
+from toolcalls.text.request_text import RequestText
 from toolcalls.values import rawjson
 from toolcalls.values.toolbox import Toolbox
 

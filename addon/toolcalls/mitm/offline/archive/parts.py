@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from toolcalls.commands.streams import BadInput, open_input
 from toolcalls.mitm.offline.archive.frames import skip_frame
@@ -89,6 +89,20 @@ def file_system(path: str) -> tuple[Any, str]:
         raise BadInput(f"{path}: {error}") from error
 
 
+def path_of(name: str) -> Path:
+    """A path; of a URL, what universal-pathlib has in its place. Raises BadInput."""
+    if "://" not in name:
+        return Path(name)
+    try:
+        from upath import UPath  # noqa: PLC0415 - only for those who have the extra
+    except ImportError as error:
+        raise BadInput(f"{name}: {MISSING}") from error
+    try:
+        return cast(Path, UPath(name))
+    except (ImportError, ValueError) as error:
+        raise BadInput(f"{name}: {error}") from error
+
+
 def _remote(path: str) -> Iterator[File]:
     system, inside = file_system(path)
     try:
@@ -101,7 +115,7 @@ def _remote(path: str) -> Iterator[File]:
             names = [inside]
         infos = [system.info(name) for name in names]
     except Exception as error:
-        raise BadInput(f"{path}: it cannot be listed: {_first_line(error)}") from error
+        raise BadInput(f"{path}: it cannot be listed: {first_line(error)}") from error
     if not infos:
         raise BadInput(f"{path}: nothing there ends in {', '.join(SUFFIXES)}")
     for name, info in zip(names, infos, strict=True):
@@ -110,7 +124,8 @@ def _remote(path: str) -> Iterator[File]:
         yield File(str(system.unstrip_protocol(name)), int(info["size"]), f"{info['size']}-{mark}")
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an error says first; stores say much."""
     return (str(error).splitlines() or [type(error).__name__])[0]
 
 
@@ -125,7 +140,7 @@ def opened(part: Part) -> BinaryIO:
     try:
         return BytesIO(system.cat_file(inside, start=part.start, end=part.end))
     except Exception as error:
-        raise BadInput(f"{part.file.path}: the file cannot be read: {_first_line(error)}") from error
+        raise BadInput(f"{part.file.path}: the file cannot be read: {first_line(error)}") from error
 
 
 def parts_of(file: File, size: int = PART) -> list[Part]:
@@ -144,7 +159,7 @@ def opened_file(path: str) -> BinaryIO:
     try:
         return BufferedReader(system.open(inside, "rb"))
     except Exception as error:
-        raise BadInput(f"{path}: the file cannot be read: {_first_line(error)}") from error
+        raise BadInput(f"{path}: the file cannot be read: {first_line(error)}") from error
 
 
 def _cut(file: File, source: BinaryIO, size: int) -> Iterator[Part]:

@@ -11,8 +11,9 @@ from mitmproxy import http
 
 from toolcalls.commands.streams import BadInput, print_error
 from toolcalls.insight.report import visible
+from toolcalls.mitm.offline.archive.parts import first_line, path_of
 from toolcalls.mitm.offline.files import flows
-from toolcalls.mitm.recording.index import SUFFIX, Index, TornOff, entries_of
+from toolcalls.mitm.recording.index import SUFFIX, Index, TornOff, entries_of, index_path
 from toolcalls.mitm.recording.process import serialized
 
 _FILTERS = ("model", "agent", "session")
@@ -55,28 +56,32 @@ class Found:
 
 def files_of(paths: Iterable[str]) -> list[Path]:
     """Files, and the flow files of folders in the order of their names. Raises BadInput."""
-    found = []
-    for name in paths:
-        path = Path(name)
+    return [path for name in paths for path in _named(name)]
+
+
+def _named(name: str) -> list[Path]:
+    path = path_of(name)
+    try:
         if path.is_dir():
             inside = sorted(path.glob("*.flow"))
             if not inside:
                 raise BadInput(f"{name}: no file in this folder ends in .flow")
-            found += inside
-        elif not path.is_file():
-            raise BadInput(f"{name}: the file cannot be read: there is none; name a recording or its folder")
-        elif path.name.endswith(SUFFIX):
-            raise BadInput(f"{name}: this is an index; name the file beside it, or its folder")
-        else:
-            found.append(path)
-    return found
+            return inside
+        is_there = path.is_file()
+    except BadInput:
+        raise
+    except Exception as error:  # each store fails in its own way
+        raise BadInput(f"{name}: it cannot be listed: {first_line(error)}") from error
+    if not is_there:
+        raise BadInput(f"{name}: the file cannot be read: there is none; name a recording or its folder")
+    if path.name.endswith(SUFFIX):
+        raise BadInput(f"{name}: this is an index; name the file beside it, or its folder")
+    return [path]
 
 
 def found_in(path: Path, index: Index | None = None) -> Iterator[Found]:
     """The flows of a file, in its order. Raises BadInput."""
-    with path.open("rb") as source:
-        begin = source.read(1)
-    if begin and not begin.isdigit():
+    if not index_path(path).exists() and not _holds_flows(path):
         for flow in flows(str(path)):
             if isinstance(flow, http.HTTPFlow):
                 yield Found(path, entries_of(flow), serialized(flow))
@@ -99,6 +104,13 @@ def found_in(path: Path, index: Index | None = None) -> Iterator[Found]:
         )
     if index.torn:
         print_error("toolcalls record", f"{visible(str(path))}: the last flow is torn off and left out")
+
+
+def _holds_flows(path: Path) -> bool:
+    """Whether a file is mitmproxy's, or empty. One that has an index is, and of a store it would take a request."""
+    with path.open("rb") as source:
+        begin = source.read(1)
+    return not begin or begin.isdigit()
 
 
 def wanted(entry: dict[str, Any], arguments: Namespace) -> bool:
