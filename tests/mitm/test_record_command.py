@@ -260,6 +260,20 @@ def flows_in_capture(path: Path) -> list[Any]:
     return list(flows(str(path)))
 
 
+@pytest.mark.parametrize("created", [1_702_666_185, 1_702_666_185_703])
+def test_a_line_of_openpipe_says_when_it_was_answered_and_what_failed(created: int, tmp_path: Path) -> None:
+    path = tmp_path / "openpipe.jsonl"
+    failed = {"error": {"message": "rate limited"}}
+    answers = [{**WHOLE, "created": created}, failed, "no answer"]
+    lines = [json.dumps({"input": ASKED, "output": answer, "tags": {"prompt_id": "test"}}) for answer in answers]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    told, error, other = flows_in_capture(path)
+    assert told.request.timestamp_start == pytest.approx(1_702_666_185, abs=1)
+    assert [one.response.status_code for one in (told, error, other)] == [200, 500, 500]
+    assert json.loads(error.response.content) == failed
+    assert json.loads(other.response.content) == {"error": "no answer"}
+
+
 def test_a_line_that_cannot_be_read_is_named_and_left_out(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "some.jsonl"
     good = CAPTURES["openpipe.jsonl"]

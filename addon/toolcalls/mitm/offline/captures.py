@@ -35,6 +35,7 @@ from toolcalls.commands.streams import BadInput, print_error
 
 _KNOWN = "HAR, or lines of claude-trace, LiteLLM or OpenPipe"
 _NOBODY = ("127.0.0.1", 0)
+_IN_MILLISECONDS = 100_000_000_000  # a time from here on; in seconds it would be in the year 5138
 _JSON = {"content-type": "application/json"}
 
 
@@ -206,9 +207,13 @@ def _litellm(line: dict[str, Any]) -> http.HTTPFlow:
 def _openpipe(line: dict[str, Any]) -> http.HTTPFlow:
     answer = line["output"]
     asked = {key: value for key, value in line["input"].items() if key != "stream"}
-    flow = _flow("POST", "https://openpipe/v1/chat/completions", _JSON, _bytes(asked), None)
-    whole = isinstance(answer, dict) and "choices" in answer
-    _answer(flow, 200 if whole else 500, _JSON, _bytes(answer if whole else {"error": answer}), None)
+    is_object = isinstance(answer, dict)
+    created = answer.get("created") if is_object else None
+    if isinstance(created, int) and created > _IN_MILLISECONDS:
+        created /= 1000
+    flow = _flow("POST", "https://openpipe/v1/chat/completions", _JSON, _bytes(asked), created)
+    body = answer if is_object and ("choices" in answer or "error" in answer) else {"error": answer}
+    _answer(flow, 200 if "choices" in body else 500, _JSON, _bytes(body), None)
     return flow
 
 
