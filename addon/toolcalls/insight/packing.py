@@ -17,7 +17,7 @@ _PART = 400_000  # of those that are packed together
 
 def packed(text: str) -> str:
     """Deflated (RFC 1951, without a head), in base64."""
-    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
+    deflate = zlib.compressobj(6, zlib.DEFLATED, -15)
     data = deflate.compress(text.encode("utf-8", "backslashreplace")) + deflate.flush()
     return b64encode(data).decode()
 

@@ -49,8 +49,8 @@ def answered(plan: ExchangePlan, flow: http.HTTPFlow, body: bytes) -> tuple[Exch
         return None
     came = response.timestamp_start
     written = datetime.fromtimestamp(came, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-    exchange = plan.exchange(plan.asked_form, moment=(int(came), written))
-    made = exchange.answer(body, plan.asked_form, flow_metadata.answered_status(flow) or response.status_code)
+    exchange = plan.exchange(plan.form_asked_for(), moment=(int(came), written))
+    made = exchange.answer(body, plan.form_asked_for(), flow_metadata.answered_status(flow) or response.status_code)
     return None if made is None else (exchange, made)
 
 
@@ -59,7 +59,7 @@ def answer(plan: ExchangePlan, flow: http.HTTPFlow, body: bytes) -> Exchange:
     made = answered(plan, flow, body)
     if made is None or flow.response is None:
         return exchange_of(plan, body)
-    flow_metadata.store_answer(flow, flow.response, body, made[1], CONTENT_TYPES[plan.asked_form])
+    flow_metadata.store_answer(flow, flow.response, body, made[1], CONTENT_TYPES[plan.form_asked_for()])
     return made[0]
 
 

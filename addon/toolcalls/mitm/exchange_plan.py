@@ -46,7 +46,7 @@ class ExchangePlan:
     """What is done to one exchange.
 
     seed             gives a digest of the request's body, from which the ids of lifted calls are made
-    asked_form       how the body of the reply is framed that the request asks for
+    form_asked_for   says how the body of the reply is framed that the request asks for
     request          the body that came, and the one that the upstream is sent instead; None if it is the same
     processors       the route's; None for none
     watch            a loop guard that only reports; None for none
@@ -66,7 +66,7 @@ class ExchangePlan:
     call_memory: CallMemory | None = None
     may_be_refused: bool = False
     recognised: str | None = None
-    asked_form: Form = "whole"
+    form_asked_for: Callable[[], Form] = lambda: "whole"
 
     @property
     def may_change(self) -> bool:
@@ -154,12 +154,14 @@ def plan_for(
         made, done = _rewritten(wire, body, replace(call_policy, route=route), decision, tools, processors, call_memory)
         notes = (*done, *notes)
     decision = replace(decision, evidence=(*decision.evidence, *notes)) if notes else decision
-    said = request.path.encode() if fetched else body
-    seed = cache(lambda: blake2b(said, digest_size=16).digest())  # of a long body only where an id is made
+    path, said = request.path, request.path.encode() if fetched else body
+    # Both read all of a long body, so only where they are wanted.
+    seed = cache(lambda: blake2b(said, digest_size=16).digest())
+    form = cache(lambda: wire.asked_form(path, body))
     request_body = (body, made) if made else None
     return ExchangePlan(
         wire, call_policy, decision, tools, seed, request_body, processors, watch, call_memory, may_be_refused,
-        recognised, wire.asked_form(request.path, body),
+        recognised, form,
     )  # fmt: skip
 
 

@@ -115,7 +115,7 @@ def _error(flow: http.HTTPFlow, wire: Wire, config: Config, body: bytes, status:
     original, client = flow_metadata.original_request_body(flow), flow_metadata.recognised_client(flow)
     plan = plan_for(wire, flow.request, config, original, recognised=client)
     answered = flow_metadata.answered_status(flow)
-    return Recorded(plan, plan.asked_form, body, cut=False, error=status if answered is None else answered)
+    return Recorded(plan, plan.form_asked_for(), body, cut=False, error=status if answered is None else answered)
 
 
 def replies(flow: http.HTTPFlow, config: Config) -> list[tuple[int | None, Recorded]]:
