@@ -7,9 +7,9 @@ away. The request says what it is: what is in its headers that authorise, in coo
 import re
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
@@ -80,10 +80,8 @@ def own_secrets(headers: Iterable[tuple[str, str]], url: str = "") -> OwnSecrets
     """The secrets in some headers, of request and reply, and in the query and the user of a URL."""
     found: set[str] = set()
     for name, value in headers:
-        if name.lower().endswith("cookie"):
-            found.update(_of_cookies(value))
-        elif _HEADERS.fullmatch(name) is not None or SECRET_KEY.fullmatch(name) is not None:
-            found.update(_of_authorization(value))
+        if (read := _reader_of(name)) is not None:
+            found.update(read(value))
     parts = urlsplit(url)
     found.update(
         value for name, value in parse_qsl(parts.query) if _QUERY.fullmatch(name) or SECRET_KEY.fullmatch(name)
@@ -125,6 +123,15 @@ def without_own_secrets(record: ExchangeRecord) -> ExchangeRecord:
 
 def _body(own: OwnSecrets, body: bytes | None) -> bytes | None:
     return None if body is None else own.body(body)
+
+
+@lru_cache(512)  # the names are the same in nearly all exchanges
+def _reader_of(name: str) -> Callable[[str], Iterable[str]] | None:
+    """What finds the secrets in a header's value; None for a header that has none."""
+    if name.lower().endswith("cookie"):
+        return _of_cookies
+    is_secret = _HEADERS.fullmatch(name) is not None or SECRET_KEY.fullmatch(name) is not None
+    return _of_authorization if is_secret else None
 
 
 def _of_authorization(value: str) -> Iterable[str]:

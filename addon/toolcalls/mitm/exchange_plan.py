@@ -6,7 +6,6 @@ no reference to the flow, because a tap holds the plan.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from hashlib import blake2b
 
 from mitmproxy import http
@@ -100,6 +99,21 @@ class ExchangePlan:
         return exchange
 
 
+class _Digest:
+    """A digest of a body, made when it is first asked for: of a long one it takes a while."""
+
+    __slots__ = ("_body", "_made")
+
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+        self._made = b""
+
+    def __call__(self) -> bytes:
+        if not self._made:
+            self._made = blake2b(self._body, digest_size=16).digest()
+        return self._made
+
+
 def wire_for(request: http.Request) -> Wire | None:
     """The API that a request is for; None for any other traffic, which costs no more than this."""
     if request.method == "POST":
@@ -154,14 +168,12 @@ def plan_for(
         made, done = _rewritten(wire, body, replace(call_policy, route=route), decision, tools, processors, call_memory)
         notes = (*done, *notes)
     decision = replace(decision, evidence=(*decision.evidence, *notes)) if notes else decision
-    path, said = request.path, request.path.encode() if fetched else body
-    # Both read all of a long body, so only where they are wanted.
-    seed = cache(lambda: blake2b(said, digest_size=16).digest())
-    form = cache(lambda: wire.asked_form(path, body))
+    path = request.path
+    seed = _Digest(path.encode() if fetched else body)
     request_body = (body, made) if made else None
     return ExchangePlan(
         wire, call_policy, decision, tools, seed, request_body, processors, watch, call_memory, may_be_refused,
-        recognised, form,
+        recognised, lambda: wire.asked_form(path, body),
     )  # fmt: skip
 
 

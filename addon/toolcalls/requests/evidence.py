@@ -203,7 +203,7 @@ def call_policy_of(route: Route, request: Request, decision: Decision) -> tuple[
     textual = decision.client == "text" and not tools
     if textual:
         tools = tools_in(request.system)
-    reading = replace(request, tools=tools)
+    reading = replace(request, tools=tools) if tools != request.tools else request
     lift = decision.kind in {"lift", "roundtrip"}
     allow_undeclared = decision.client == "text" and not tools
     frames = decision.kind == "lift"  # a text client knows the frames of its own model

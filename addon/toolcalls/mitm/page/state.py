@@ -19,11 +19,12 @@ from typing import Any
 from mitmproxy import http
 
 from toolcalls.insight import report
-from toolcalls.insight.exchange_record import State
+from toolcalls.insight.conversation import Known
+from toolcalls.insight.exchange_record import ExchangeRecord, State
 from toolcalls.insight.page import Changes, live_rows, live_why
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.sessions import Sessions
-from toolcalls.insight.turn import turn_of
+from toolcalls.insight.turn import Turn, turn_of
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.flow_records import failure_report, has_report, records_in_progress, records_of, state_of
@@ -169,10 +170,13 @@ class PageState:
         if was is not None and was.report == report:
             return
         known = set() if was is None else set(was.ids) - {flow.id}  # replies of a WebSocket that have ended
-        ended = await asyncio.to_thread(records_of, flow, report, known=known, reading=self._reader(flow))
-        self._ended[flow.id] = _EndedFlow(report, tuple({*known, *(one.id for one in ended)}))
-        for one in ended:
-            self.sessions.put(await asyncio.to_thread(turn_of, one, self.sessions.known))
+        reader, messages = self._reader(flow), self.sessions.known
+        turns = await asyncio.to_thread(
+            lambda: _turns_of(records_of(flow, report, known=known, reading=reader), messages)
+        )
+        self._ended[flow.id] = _EndedFlow(report, tuple({*known, *(turn.id for turn in turns)}))
+        for turn in turns:
+            self.sessions.put(turn)
 
     def _reader(self, flow: http.HTTPFlow) -> TurnReader | None:
         """What has read the messages of an open connection so far; None where nothing more will come."""
@@ -257,6 +261,17 @@ class PageState:
         """The revision that a browser has; 0 for one of another run, or of a view that was dropped."""
         before, _, number = revision.rpartition(".")
         return int(number) if before == f"{self._run}.{id(view):x}" and number.isdigit() else 0
+
+
+def _turns_of(records: Sequence[ExchangeRecord], known: Known) -> list[Turn]:
+    """The turns of a flow. Those of a WebSocket repeat the messages of the ones before them, which are kept once."""
+    if len(records) == 1:
+        return [turn_of(records[0], known)]
+    turns, said = list[Turn](), dict(known)
+    for record in records:
+        turns.append(turn_of(record, said))
+        said.update(((one.role, one.digest), one) for one in turns[-1].request.messages)
+    return turns
 
 
 def _is_shown(flow: object) -> bool:
