@@ -6,9 +6,9 @@ The text client must get what the writer would write for the second alone, and n
 
 import pytest
 
-from support.chatclient import received, stream
+from support.chatclient import HEAD, chunk, ending, event, received, stream
 from support.exchanges import of_kind
-from support.processorcases import no_reactors, route_of, words
+from support.processorcases import frames, native, no_reactors, route_of, words
 from toolcalls.dialects import all_dialects
 from toolcalls.processors import Processors
 from toolcalls.request import Tool
@@ -51,3 +51,36 @@ def test_the_second_call_is_whole_markup(dialect: str) -> None:
         out = one.feed(stream([text[at : at + size] for at in range(0, len(text), size)])) + one.close()
         assert received(out).choices[0].text.strip() == write(dialect, [SECOND], Toolbox(TOOLS)).strip()
         assert words(one) == ["blocked Bash r", "passed Read"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "text", "notes"),
+    [
+        (['{"command":"ls"}', '{"command":"pwd"}'], "{wrote}", ["steering"]),
+        (['{"command":"ls"}'], "Not this one.", []),
+    ],
+    ids=["beside another call", "alone"],
+)
+def test_what_is_said_of_a_blocked_call_leaves_a_whole_message_alone(
+    calls: list[str], text: str, notes: list[str]
+) -> None:
+    """In `bare_json` a call is the whole message, so no text of ours can be beside it."""
+    route = route_of(
+        {"access": {"message": "Not this one.", "rules": [{"name": "r", "action": "block", "tools": "Bash"}]}}
+    )
+    one = of_kind(
+        all_wires()["openai_chat"],
+        TOOLS,
+        route,
+        "lower",
+        form="sse",
+        upstream="native",
+        dialect="bare_json",
+        processors=Processors(route, model="m", run=no_reactors),
+    )
+    names = ["Bash", "Read"]
+    entries = [entry for place, made in enumerate(calls) for entry in native(place, names[place], made)]
+    out = one.feed(b"".join([event(chunk(HEAD)), *frames(*entries), ending("tool_calls")])) + one.close()
+    wrote = write("bare_json", [SECOND], Toolbox(TOOLS))
+    assert received(out).choices[0].text == text.format(wrote=wrote)
+    assert [note.rule for _, note in one.notes] == notes

@@ -187,6 +187,15 @@ def test_no_arguments_of_a_tool_without_parameters() -> None:
         assert (change.rule, change.before, change.after) == ("mend", ("now", ""), ("now", "{}"))
 
 
+def test_a_tool_without_parameters_is_called_before_another_under_one_index() -> None:
+    now, ls = (damaging.entries(call, 0) for call in (NOW, LS))
+    head = {**now[0], "function": {"name": NOW.name}}
+    one = exchange("openai_chat")
+    out = run(one, [damaging.chat_stream([{"tool_calls": [entry]} for entry in (head, *ls)])])
+    same_calls(heard_chat(out), (NOW, LS))
+    assert "shared_index" in repairs(one)
+
+
 @pytest.mark.parametrize("reason", ["length", "content_filter", None])
 def test_what_was_cut_off_is_not_completed(reason: str | None) -> None:
     begins = {"index": 0, "id": "a", "type": "function", "function": {"name": "now", "arguments": ""}}

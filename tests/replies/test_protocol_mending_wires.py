@@ -121,6 +121,35 @@ def test_an_empty_input_behind_a_limit_is_not_completed() -> None:
     assert run(exchange(ALL["anthropic whole"]), [body]) == body
 
 
+def _response_events(*events: dict[str, Any]) -> bytes:
+    """A stream of the Responses API, written with blanks as the addon writes none."""
+    return b"".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n".encode() for one in events)
+
+
+def _response_item(call: Sound, arguments: Any) -> dict[str, Any]:
+    return {"type": "function_call", "id": "fc_1", "call_id": call.id, "name": call.name, "arguments": arguments,
+            "status": "completed"}  # fmt: skip
+
+
+def test_a_sound_item_of_a_response_that_nobody_announced_leaves_as_it_came() -> None:
+    item = _response_item(LS, LS.arguments)
+    done = {"type": "response.output_item.done", "output_index": 0, "item": item}
+    completed = {"type": "response.completed", "response": {"status": "completed", "output": [item]}}
+    body = _response_events(done, completed)
+    one = exchange(ALL["openai_responses"])
+    assert run(one, [body]) == body
+    assert not repairs(one)
+
+
+def test_calls_that_only_the_end_of_a_response_holds_are_mended() -> None:
+    items = [_response_item(call, json.loads(call.arguments)) for call in (LS, CAT)]
+    body = _response_events({"type": "response.completed", "response": {"status": "completed", "output": items}})
+    out = run(exchange(ALL["openai_responses"]), [body])
+    (data,) = [line[6:] for line in out.splitlines() if line.startswith(b"data: ")]
+    mended = [item["arguments"] for item in json.loads(data)["response"]["output"]]
+    assert [json.loads(one) for one in mended] == [json.loads(call.arguments) for call in (LS, CAT)]
+
+
 @counted
 @pytest.mark.parametrize("name", ALL["openai_responses"].damages)
 def test_messages_over_websocket(name: str, calls: Sequence[Sound]) -> None:

@@ -92,6 +92,7 @@ CLASSES_BEYOND = [
     "[é\U0010ffff]",
     "[^\x80]",
     "[^\U0010ffff]",
+    "[^\U0010fffe]",
     "é",
 ]
 EACH_FLAG = [re.NOFLAG, re.IGNORECASE, re.ASCII, re.IGNORECASE | re.ASCII]
