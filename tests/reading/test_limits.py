@@ -143,6 +143,7 @@ EXACT = ["invoke", "hermes", "mistral", "glm_xml", "gemma4", "harmony", "deepsee
 VALUES = {
     "text": json.dumps({"command": 'x <y {[("\n\u0001' * 20}),
     "deep": '{"o": ' + '{"a": [1, {"k": "v"}], "b": ' * 9 + "1" + "}" * 10,
+    "deep and short": '{"o": ' + "[" * 30 + "]" * 30 + "}",
     "both": json.dumps({"command": "é(" * 30, "o": {"z": [["w"] * 20]}}),
 }
 
@@ -177,7 +178,8 @@ def test_a_limit_of_a_call_is_met_at_the_same_character_however_it_is_cut(
             for policy in ("standard", "strict"):
                 whole = outcome(read(text, tools=tools, policy=policy, **limits))
                 met |= {verdict.reason for verdict in whole[2]}
-                assert outcome(read(text, 1, tools=tools, policy=policy, **limits)) == whole, (limits, arguments)
+                for size in (1, 3, 7):
+                    assert outcome(read(text, size, tools=tools, policy=policy, **limits)) == whole, (limits, size)
                 for _ in range(2):
                     cuts = sorted(chance.sample(range(1, len(text)), 5))
                     parts = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]

@@ -68,6 +68,12 @@ def test_quotes_that_lost_their_escapes_are_text(text: str, meant: object) -> No
         assert json.loads(made) == meant
 
 
+def test_keys_without_quotes_are_keys() -> None:
+    made, whole, repairs, _ = read(['{path: "a \\"b', '\\"", to_line: 3}'])
+    assert (json.loads(made), whole) == ({"path": 'a "b"', "to_line": 3}, True)
+    assert "bare_key" in " ".join(repairs)
+
+
 def test_a_doubled_comma_may_follow_such_a_string() -> None:
     text = '{"a": "say "b"", , "c": 1,, "d": 2}'
     for size in (len(text), 1, 3):
