@@ -241,6 +241,13 @@ def test_of_many_those_that_are_not_there_are_told() -> None:
     assert LinearSearches([]).possible("<a>") == set()
 
 
+def test_of_too_many_each_is_possible(capfd: pytest.CaptureFixture[str]) -> None:
+    search = LinearSearches(f"<tool_{number}_of_a_rather_long_name>" for number in range(20_000))
+    assert search.possible("<tool_7_of_a_rather_long_name>") == set(range(20_000))
+    assert search.possible("") == set(range(20_000))
+    assert capfd.readouterr() == ("", "")
+
+
 def test_without_the_parser_each_expression_is_possible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(re, "_parser")
     assert LinearSearches(["a", re.compile("b"), "c"]).possible("c") == {1, 2}

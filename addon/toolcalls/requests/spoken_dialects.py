@@ -34,6 +34,11 @@ _CALLS = 1 << 14  # characters of a prompt that one block of calls may have
 _TRIES = 24  # places in a prompt where one dialect is tried
 _REMEMBERED = 64  # prompts and replies whose dialects are remembered: a session sends them again with each request
 
+# Characters that hardly any prose holds and nearly every opener does, the one that tells most first.
+_MARKS = "<[`>({=:_"
+_KEY = 3  # characters of an opener from its mark on, which a text is asked for before all of it
+_KEYS = re.compile(rf"(?=([{re.escape(_MARKS)}].{{,{_KEY - 1}}}))", re.DOTALL)
+
 # Placeholders: `"name": <function-name>`, `<tool_call>{function-name}`, `<invoke name="$TOOL_NAME">`, lines of dots.
 _NAME = re.compile(r"""(["'](?:name|tool|tool_name|function)["']\s*:\s*)<[^<>{}\n"']{1,80}>""")
 _VALUE = re.compile(r"""(["'][\w-]{1,40}["']\s*:\s*)<[^<>{}\n"']{1,80}>""")
@@ -194,16 +199,40 @@ def _at_start(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _openers_in(text: str, tools: Toolbox) -> frozenset[str]:
     """The openers in a text, of all dialects for whose calls it is not the place alone that tells."""
-    openers, search = _openers(tools.names)
-    return frozenset(opener for opener in (openers[one] for one in search.possible(text)) if opener in text)
+    openers, search = _unnamed()
+    found = {opener for opener in (openers[one] for one in search.possible(text)) if opener in text}
+    if tools.names:
+        keys = _keys_in(text)
+        found.update(opener for key, opener in _named(tools.names) if key in keys and opener in text)
+    return frozenset(found)
+
+
+def _anywhere(names: tuple[str, ...]) -> dict[str, None]:
+    openers = (one.openers(names) for one in all_dialects().values() if one.place != "message")
+    return dict.fromkeys(chain.from_iterable(openers))
+
+
+@cache
+def _unnamed() -> tuple[tuple[str, ...], LinearSearches]:
+    """The openers without a tool's name, and the search for them."""
+    openers = tuple(_anywhere(()))
+    return openers, LinearSearches(openers)
 
 
 @lru_cache(maxsize=8)
-def _openers(names: tuple[str, ...]) -> tuple[tuple[str, ...], LinearSearches]:
-    """These openers, and the search for them."""
-    anywhere = (one.openers(names) for one in all_dialects().values() if one.place != "message")
-    openers = tuple(dict.fromkeys(chain.from_iterable(anywhere)))
-    return openers, LinearSearches(openers)
+def _named(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The openers with the names of tools, which are thousands, each with its key: its first characters from its mark
+    on, "" for one without a mark.
+    """
+    openers = _anywhere(names).keys() - _anywhere(()).keys()
+    marks = {opener: next((mark for mark in _MARKS if mark in opener), "") for opener in openers}
+    return tuple((opener[opener.index(mark) :][:_KEY] if mark else "", opener) for opener, mark in marks.items())
+
+
+@lru_cache(maxsize=2)
+def _keys_in(text: str) -> frozenset[str]:
+    """Every mark in a text with what follows it, in all lengths that a key may have; and "", the key of no mark."""
+    return frozenset(key[:size] for key in {"", *_KEYS.findall(text)} for size in range(_KEY + 1))
 
 
 # Of one dialect

@@ -67,24 +67,28 @@ class LinearSearch:
 
 
 class LinearSearches:
-    """Many texts and expressions, looked for in one pass. Nothing is compiled before it is asked."""
+    """Many texts and expressions, looked for in one pass. Nothing is compiled before it is asked.
 
-    __slots__ = ("_asked", "_set", "_unspelt", "_wanted")
+    They are some hundreds at most: RE2 takes 10 µs to compile one, and refuses thousands.
+    """
+
+    __slots__ = ("_all", "_asked", "_search", "_unspelt", "_wanted")
 
     def __init__(self, wanted: Iterable[str | re.Pattern[str]]) -> None:
         self._wanted = tuple(wanted)
-        self._set: Any = None
-        self._asked: tuple[int, ...] = ()  # the place in `wanted` of each in the set
-        self._unspelt: frozenset[int] = frozenset()  # of those that are not in it
+        self._all = frozenset(range(len(self._wanted)))
+        self._search: Any = None
+        self._asked: tuple[int, ...] = ()  # the place in `wanted` of each that RE2 looks for
+        self._unspelt = self._all  # of the others
 
     def possible(self, text: str) -> frozenset[int]:
         """Where in `wanted` those stand that may be found in a text. No other one is found in it."""
-        if self._set is None:
+        if self._search is None:
             self._compile()
         try:
-            found = self._set.Match(text.encode())
+            found = self._search(text.encode())
         except UnicodeEncodeError:  # a lone surrogate, which UTF-8 does not have
-            return frozenset(range(len(self._wanted)))
+            return self._all
         return self._unspelt.union(self._asked[one] for one in found or ())
 
     def _compile(self) -> None:
@@ -100,9 +104,13 @@ class LinearSearches:
                     asked.append(place)
             except (re2.error, UnicodeEncodeError):  # too large for RE2; a lone surrogate
                 continue
-        made.Compile()
-        self._set, self._asked = made, tuple(asked)
-        self._unspelt = frozenset(range(len(self._wanted))).difference(asked)
+        try:
+            made.Compile()
+        except re2.error:  # too many: all are possible in any text
+            self._search = lambda _text: None
+            return
+        self._search, self._asked = made.Match, tuple(asked)
+        self._unspelt = self._all.difference(asked)
 
 
 def _spelt(pattern: re.Pattern[str]) -> str | None:
