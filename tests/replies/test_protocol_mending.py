@@ -196,7 +196,7 @@ def test_a_tool_without_parameters_is_called_before_another_under_one_index() ->
     assert "shared_index" in repairs(one)
 
 
-@pytest.mark.parametrize("reason", ["length", "content_filter", None])
+@pytest.mark.parametrize("reason", ["length", "content_filter", "failed", None])
 def test_what_was_cut_off_is_not_completed(reason: str | None) -> None:
     begins = {"index": 0, "id": "a", "type": "function", "function": {"name": "now", "arguments": ""}}
     body = damaging.chat_stream([{"tool_calls": [begins]}], reason)
