@@ -446,3 +446,12 @@ def test_values_are_looked_at_up_to_their_limit_and_no_further() -> None:
     assert room.cut("abcdef", 2, 5) == "cde"
     with pytest.raises(ValueError, match="too much text in values"):
         room.cut("abcdef", 0, 1)
+
+
+@pytest.mark.parametrize("dialect", ["forge", "react"])
+def test_a_long_text_before_a_call_hides_nothing(dialect: str) -> None:
+    text = {
+        "forge": "<tool><tool_name>run</tool_name><arguments><cmd>ls</cmd></arguments></tool>",
+        "react": 'Action: run\nAction Input: {"cmd": "ls"}',
+    }[dialect]
+    assert calls(dialect, f"{'x y ' * 200_000}\n{text}")[-1][1:] == calls(dialect, text)[-1][1:]

@@ -184,6 +184,18 @@ def test_what_a_newer_parser_says_is_not_answered(monkeypatch: pytest.MonkeyPatc
     assert LinearSearch("a").finds("b") is None
 
 
+def test_what_never_matches_is_widened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`(?!)`, which some versions of Python's parser call FAILURE."""
+
+    class Parsed(list[object]):
+        state = SimpleNamespace(flags=0)
+
+    said = Parsed([("LITERAL", ord("a")), ("FAILURE", ())])
+    monkeypatch.setattr(re, "_parser", SimpleNamespace(parse=lambda _text, _flags: said))
+    assert LinearSearch("a(?!)").finds("a") is None
+    assert LinearSearch("a(?!)").finds("b") is False
+
+
 def test_an_expression_is_compiled_once_for_each_way_in_which_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[bytes] = []
     compile_ = re2.compile
