@@ -69,6 +69,9 @@ QUOTED: dict[str, Any] = {
     "Groq behind LiteLLM": {
         "error": {"message": f"litellm.BadRequestError: GroqException - {json.dumps(groq(CALL))}", "code": "400"}
     },
+    "Groq behind LiteLLM, without its wrapper": {
+        "error": {"message": f"litellm.BadRequestError: GroqException - {json.dumps(groq(CALL)['error'])}"}
+    },
     "Groq's event": f"event: error\ndata: {json.dumps(groq(CALL))}\n\n".encode(),
     "Ollama, XML": ollama(XML.replace("\n", "")),
     "Ollama, JSON": ollama('{"name": "read_file", "parameters": {"path": "a.ts"}}'),
