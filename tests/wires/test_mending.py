@@ -309,6 +309,39 @@ def test_a_call_whose_end_has_another_id_keeps_its_first_one_to_the_end_of_the_r
     assert b"call_2" not in left
 
 
+def test_a_sound_call_that_only_its_end_announces_leaves_as_it_came() -> None:
+    mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
+    assert mender is not None
+    item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "t", "arguments": "{}"}
+    done = {"type": "response.output_item.done", "output_index": 0, "item": item}
+    assert mender.mend(json.dumps(done).encode()) is None
+
+
+def test_a_call_that_is_only_in_the_response_is_mended_there() -> None:
+    mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
+    assert mender is not None
+    calls = [{"type": "function_call", "call_id": id_, "name": "T", "arguments": "{}"} for id_ in ("a", "b")]
+    made = mender.mend(json.dumps({"type": "response.completed", "response": {"output": calls}}).encode())
+    assert made is not None
+    assert [call["name"] for call in json.loads(made[0])["response"]["output"]] == ["t", "t"]
+
+
+@pytest.mark.parametrize(("name", "indices"), [("t", [0, 1]), ("nothing", [0, 0]), ("other", [0, 0])])
+def test_a_second_declared_name_begins_another_call_behind_one_without_parameters(
+    name: str, indices: list[int]
+) -> None:
+    """Both come with the same index and with ids of their own, and no arguments came for the first."""
+    mender = all_wires()["openai_chat"].mender(mending(), streamed=True)
+    assert mender is not None
+    heard = []
+    for id_, given in (("a", {"name": "nothing"}), ("b", {"name": name, "arguments": "{}"})):
+        entry = {"index": 0, "id": id_, "type": "function", "function": given}
+        frame = json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [entry]}}]}).encode()
+        made = mender.mend(frame) or [frame]
+        heard.append(json.loads(made[0])["choices"][0]["delta"]["tool_calls"][0]["index"])
+    assert heard == indices
+
+
 @pytest.mark.parametrize(("form", "given", "mended"), [("custom", "input", False), ("function", "arguments", True)])
 def test_no_arguments_are_added_to_a_custom_call(form: str, given: str, mended: bool) -> None:
     """Its input is a text, and an empty one is sound."""
