@@ -687,3 +687,9 @@ def test_what_is_read_without_a_look_passes_no_limit(json: str, collected: int) 
     assert limits.collect(candidate, collected) is None
     assert candidate.size + candidate.collected + 8 * limits.free <= 800
     assert candidate.nesting.depth + limits.free <= 80
+
+
+@pytest.mark.parametrize(("piece", "free"), [("[" * 16, True), ("[" * 17, False), ("x" * 50, False)])
+def test_at_a_call_that_begins_a_piece_that_may_pass_a_limit_needs_a_look(piece: str, free: bool) -> None:
+    limits = CallLimits(max_chars=800, max_depth=32, max_held=10**6)
+    assert limits.has_room(piece, held=0) is free

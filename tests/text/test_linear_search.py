@@ -93,6 +93,7 @@ CLASSES_BEYOND = [
     "[^\x80]",
     "[^\U0010ffff]",
     "[^\U0010fffe]",
+    "[^\U00010000-\U0010fffe]",
     "é",
 ]
 EACH_FLAG = [re.NOFLAG, re.IGNORECASE, re.ASCII, re.IGNORECASE | re.ASCII]

@@ -82,6 +82,13 @@ def test_a_doubled_comma_may_follow_such_a_string() -> None:
         assert json.loads(made) == {"a": 'say "b"', "c": 1, "d": 2}
 
 
+def test_keys_are_bare_where_the_first_one_is() -> None:
+    text = '{a: 1, b: "x"}'
+    for size in (len(text), 1, 3):
+        read_ = read([text[at : at + size] for at in range(0, len(text), size)])
+        assert read_ == ('{"a": 1, "b": "x"}', True, ("bare_key",), len(text))
+
+
 @pytest.mark.parametrize("inside", ["x", '"x"', ""])
 def test_three_quotes_are_a_string_of_another_language(inside: str) -> None:
     text = f'{{"a": """{inside}"""}}'
