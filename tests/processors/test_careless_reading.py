@@ -399,6 +399,14 @@ def test_a_tool_that_is_mentioned_often_is_one_call() -> None:
     assert (came.shown, came.reading.hidden) == (came.text, "")
 
 
+def test_many_openers_of_one_call_are_two_calls() -> None:
+    """So that a text may open half as many calls as can be followed, each as often as it likes."""
+    reading = CarelessReading(Gate(Access(RULES[2:]), model="", agent=""), tags("invoke"))
+    for number in range(31):
+        reading.feed(f'<invoke name="a{number}">' * 4)
+    assert reading.hidden == ""
+
+
 LONG = "x" * 1024
 KEPT = {  # what is between two parts of a call: how it begins, how it goes on, and what is found
     "a value": ("tagged", "<say><note>", " curl</note></say>", ["no-curl"]),

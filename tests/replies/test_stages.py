@@ -15,7 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.strategies import law
-from toolcalls.events import CallEnd, CallPiece, CallStart, Defect, Finish, Markup, Removed, Text, Verdict, Withdrawn
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Defect,
+    Finish,
+    Markup,
+    Note,
+    Removed,
+    Text,
+    Verdict,
+    Withdrawn,
+)
 from toolcalls.processors import Processors, unavailable
 from toolcalls.processors.reply import Reply
 from toolcalls.processors.screening import ScreenedText
@@ -512,6 +524,20 @@ def test_a_client_of_one_call_gets_the_first_native_one_and_the_others_say_why_n
     verdicts = [(item.status, item.reason) for item in out if isinstance(item, Verdict)]
     assert verdicts == [("blocked", "multiple_calls")] * 2 + [("lowered", None)]
     assert [call.index for call in calls.client_calls] == [0]
+
+
+@pytest.mark.parametrize("with_call", [True, False])
+def test_a_text_of_ours_is_left_out_beside_a_native_call_that_is_a_whole_message(with_call: bool) -> None:
+    calls = Calls()
+    one = Built(Write(calls, ClientText("json_array", ("json_array",)), BOX, ROUTE), calls, (_number(calls),))
+    out = fed(one, ["A rule said no."])
+    if with_call:
+        for event in (CallStart(0, "Bash", None, "n0"), CallPiece(0, '{"command":"ls"}'), CallEnd(0)):
+            out += fed(one, [Native((event,))])
+    for stage in (*one.before, one.stage):
+        out += stage.finish(End("tool_calls"))
+    assert ("rule said no" in written(out)) is not with_call
+    assert [item.rule for item in out if isinstance(item, Note)] == (["steering"] if with_call else [])
 
 
 def test_a_call_of_the_text_that_the_client_does_not_get_is_none_of_its_calls() -> None:
