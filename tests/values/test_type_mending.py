@@ -139,6 +139,25 @@ def test_a_sound_value_is_nothing_to_the_watch(value: Any, size: int) -> None:
     assert mended_types(text, schema) is None
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"b" 1, "a": "5"}',
+        '{"b": 1 1, "a": "5"}',
+        '{"b": \u00a01, "a": "5"}',
+        '{"b": [1}, "a": "5"}',
+        '{"b": , "a": "5"}',
+        '{1: 1, "a": "5"}',
+        '{"b": 1} {"a": "5"}',
+        '["b", {"a": "5"}]',
+        '{"b": 1, "a": null "5"}',
+    ],
+)
+def test_what_is_no_json_ends_the_search(text: str) -> None:
+    watch = TypeWatch(schema_of(a=INTEGER, b={}).types_at)
+    assert watch.feed(text) == -1
+
+
 @pytest.mark.parametrize(("needed", "wanted"), [(["b"], None), (["a"], '{"a": 5}')])
 def test_a_value_stays_where_its_type_would_make_another_one_wrong(needed: list[str], wanted: str | None) -> None:
     """`b` is missing only where `a` is the number."""

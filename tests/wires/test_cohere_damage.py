@@ -91,6 +91,20 @@ def test_an_error_that_quotes_a_call_becomes_a_reply_with_it(form: Form) -> None
         assert [event["type"] for event in cohereclient.parsed(made)][-2:] == ["tool-call-end", "message-end"]
 
 
+def test_all_events_of_a_call_that_begins_before_the_end_of_another_have_its_own_index() -> None:
+    start, more, end = "tool-call-start", "tool-call-delta", "tool-call-end"
+    events: list[dict[str, Any]] = []
+    for id_ in ("a", "b"):
+        call = {"id": id_, "type": "function", "function": {"name": "edit", "arguments": ""}}
+        events.append({"type": start, "index": 0, "delta": {"message": {"tool_calls": call}}})
+        piece = {"function": {"arguments": '{"path": "a.ts"}'}}
+        events.append({"type": more, "index": 0, "delta": {"message": {"tool_calls": piece}}})
+    events.append({"type": end, "index": 0})
+    out = run(exchange("cohere", "sse", "protocol"), [b"".join(map(cohereclient.frame, events))])
+    indices = [(event["type"], event["index"]) for event in cohereclient.parsed(out)]
+    assert indices == [(start, 0), (more, 0), (start, 1), (more, 1), (end, 1)]
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_sound_call_stays_with_all_kinds_of_mending(form: Form) -> None:
     body = body_of("cohere", form, Damage("sound", "", (CALL,)))

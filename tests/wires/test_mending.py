@@ -342,6 +342,19 @@ def test_a_second_declared_name_begins_another_call_behind_one_without_parameter
     assert heard == indices
 
 
+def test_a_name_in_pieces_is_the_name_of_a_tool_without_parameters() -> None:
+    mender = all_wires()["openai_chat"].mender(mending(), streamed=True)
+    assert mender is not None
+    pieces = [{"id": "a", "type": "function", "function": {"name": "noth"}}, {"function": {"name": "ing"}}]
+    for piece in pieces:
+        delta = {"tool_calls": [{"index": 0, **piece}]}
+        assert mender.mend(json.dumps({"choices": [{"index": 0, "delta": delta}]}).encode()) is None
+    assert mender.calls[0, 0].name == "nothing"
+    made = mender.mend(b'{"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}')
+    assert made is not None
+    assert json.loads(made[0])["choices"][0]["delta"]["tool_calls"] == [{"index": 0, "function": {"arguments": "{}"}}]
+
+
 @pytest.mark.parametrize(("form", "given", "mended"), [("custom", "input", False), ("function", "arguments", True)])
 def test_no_arguments_are_added_to_a_custom_call(form: str, given: str, mended: bool) -> None:
     """Its input is a text, and an empty one is sound."""
