@@ -693,3 +693,11 @@ def test_what_is_read_without_a_look_passes_no_limit(json: str, collected: int) 
 def test_at_a_call_that_begins_a_piece_that_may_pass_a_limit_needs_a_look(piece: str, free: bool) -> None:
     limits = CallLimits(max_chars=800, max_depth=32, max_held=10**6)
     assert limits.has_room(piece, held=0) is free
+
+
+@pytest.mark.parametrize("json", ['{"a":"' + "x" * 700, "[" * 60])
+def test_near_a_limit_a_piece_needs_a_look(json: str) -> None:
+    limits, candidate = CallLimits(max_chars=800, max_depth=80, max_held=10**6), Candidate("invoke", "Bash", 0, 80)
+    assert limits.has_room("x" * 30, held=0)
+    assert limits.add(candidate, json) is None
+    assert not limits.has_room("x" * 30, held=0)

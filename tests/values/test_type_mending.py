@@ -62,6 +62,8 @@ INTEGER, ARRAY, STRING = {"type": "integer"}, {"type": "array"}, {"type": "strin
         ('{"a": "5"}', {"$ref": "https://example.invalid/s"}, None),
         ('{"a": "{\\"k\\": 1}"}', {"type": "object", "required": ["k"]}, '{"a": {"k": 1}}'),
         ('{"a": "{}"}', {"type": "object", "required": ["k"]}, None),
+        ('{"a": ["1", 1]}', {"type": "array", "items": INTEGER, "uniqueItems": True}, '{"a": [1, 1]}'),
+        ('{"a": 5}', {"type": "string", "pattern": "^x"}, '{"a": "5"}'),
     ],
 )
 def test_one_value(text: str, schema: dict[str, Any], wanted: str | None) -> None:
