@@ -103,6 +103,15 @@ def test_text_that_an_error_quotes_is_sent_once(behind: bool) -> None:
     assert out.count(b"I look.") == 1
 
 
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_second_error_stays(wire: str) -> None:
+    error = framed(wire, IN_STREAM[wire][0])
+    once, _ = through(wire, error, MENDS)
+    out, exchange = through(wire, error * 2, MENDS)
+    assert out == once + error
+    assert heard(exchange) == [("edit", ARGUMENTS)]
+
+
 @pytest.mark.parametrize(("wire", "number"), ROWS)
 def test_without_the_kind_it_stays(wire: str, number: int) -> None:
     body = begun(wire) + framed(wire, IN_STREAM[wire][number])

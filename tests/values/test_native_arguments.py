@@ -109,3 +109,10 @@ def test_of_long_arguments_neither_side_is_kept() -> None:
     half = '{"text": "' + "x" * 25_000 + '"}'
     made, arguments = through([half, half])
     assert (made, arguments.repairs, arguments.change) == (half, ["repeated_arguments"], None)
+
+
+@pytest.mark.parametrize(("size", "times"), [(64 * 1024, 1), (64 * 1024 + 1, 2)])
+def test_a_repetition_is_known_up_to_a_length(size: int, times: int) -> None:
+    long = '{"text": "' + "x" * (size - 12) + '"}'
+    assert len(long) == size
+    assert through([long, long])[0] == long * times
