@@ -317,6 +317,17 @@ def test_a_sound_call_that_only_its_end_announces_leaves_as_it_came() -> None:
     assert mender.mend(json.dumps(done).encode()) is None
 
 
+def test_the_id_of_a_call_that_only_its_end_announces_has_not_changed() -> None:
+    mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
+    assert mender is not None
+    item = {"type": "function_call", "id": "fc_1", "call_id": "", "name": "t", "arguments": "{}"}
+    done = {"type": "response.output_item.done", "output_index": 0, "item": item}
+    made = mender.mend(json.dumps(done).encode())
+    assert made is not None
+    assert [json.loads(one) for one in made] == [{**done, "item": {**item, "call_id": "new-0-0-t"}}]
+    assert mender.calls[0, 0].all_repairs == ("no_id",)
+
+
 def test_a_call_that_is_only_in_the_response_is_mended_there() -> None:
     mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
     assert mender is not None

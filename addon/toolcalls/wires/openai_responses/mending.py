@@ -177,10 +177,8 @@ class StreamMender(_Reply):
             return self._placed(event)
         call = self._items.get(at)
         if call is None or call.done:  # nobody has announced it
-            announced = self._added(event)
+            self._added(event)
             call = self._items[at]
-            event = event if announced is event else {**event, "item": announced["item"]}
-            item = rawjson.fields(event["item"])
         if call is None:
             return event
         call.done = True
