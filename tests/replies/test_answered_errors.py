@@ -171,17 +171,30 @@ def test_a_text_client_gets_it_as_text(wire: str, form: str) -> None:
 BLOCKS = replace(MENDS, access=Access((AccessRule("no edits", "block", ("edit",)),)))
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_a_rule_sees_it(wire: str) -> None:
+def blocking(wire: str) -> Exchange:
     decision = decide(BLOCKS, REQUEST, {}, ())
     policy, tools = call_policy_of(BLOCKS, REQUEST, decision)
     rules = processors_for(wire, b"{}", BLOCKS, decision, model="m", agent="", run=RUNNER)
     form = FORMS.get(wire, "sse")
-    exchange = Exchange(all_wires()[wire], policy, decision, tools, form=form, seed=b"s", processors=rules)
+    return Exchange(all_wires()[wire], policy, decision, tools, form=form, seed=b"s", processors=rules)
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_rule_sees_it(wire: str) -> None:
+    exchange = blocking(wire)
     out = exchange.feed(begun(wire) + framed(wire, IN_STREAM[wire][0])) + exchange.close()
     assert [(verdict.status, verdict.rule) for _, verdict in exchange.verdicts] == [("blocked", "no edits")]
     assert b"was blocked by the rule no edits" in out
     assert b"a.ts" not in out
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_one_error_is_answered_also_where_a_rule_blocks_its_call(wire: str) -> None:
+    exchange = blocking(wire)
+    exchange.feed(framed(wire, IN_STREAM[wire][0]) * 2)
+    exchange.close()
+    assert [note.rule for _, note in exchange.notes].count("call_in_error") == 1
+    assert len(exchange.verdicts) == 1
 
 
 def _malformed(text: str, **beside: Any) -> Any:
