@@ -150,7 +150,7 @@ class CarelessMessages:
                     moved = len(apart)
                     if call.start >= len(before) + moved:
                         return WordCall(call.start - moved, call.end - moved, call.names, call.arguments), refusal
-                    return WordCall(call.start, max(call.end - moved, 0), call.names, call.arguments), refusal
+                    return WordCall(call.start, call.end - moved, call.names, call.arguments), refusal
         return None
 
     def _refusal(self, call: WordCall) -> Refusal | None:
