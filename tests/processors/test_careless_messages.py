@@ -140,6 +140,8 @@ def test_blocks_are_joined_with_nothing_and_with_a_line_end() -> None:
     came = read("continue_codeblock", ["```tool", "wipe\nSo."])
     assert (came.shown, came.reading.hidden) == ("```tool#", GONE)
     assert came.found == [("wipe", "no-wipe", "wipe\nSo.")]
+    came = read("continue_codeblock", ["```tool", "wipe\n```\nSo."])
+    assert came.found == [("wipe", "no-wipe", "wipe\n")]
     came = read("react", ['a {"action": "wi', 'pe"} b'])
     assert (came.shown, came.reading.hidden) == ('a {"action": "wi#', GONE)
     # With a line end, the second block's call comes after it, and its place is that of its text.

@@ -383,6 +383,18 @@ def test_of_a_name_that_is_refused_more_may_come() -> None:
     assert plain.begin(CallStart(1, "Read", None, "n", more="likely"), native=True).name_open
 
 
+def test_each_piece_of_a_name_is_judged_as_a_name() -> None:
+    """Some clients take one piece for the whole name."""
+    for pieces, state in ((("x", "y", "z"), "passed"), (("x", "Bash", "z"), "dropped")):
+        made = decisions(access=NO_BASH)
+        call = made.begin(CallStart(0, "t", None, "n", more="likely"), native=True)
+        for number, piece in enumerate(pieces, start=1):
+            update = CallUpdate("t" + "".join(pieces[:number]), None, piece)
+            made.add_piece(call, CallPiece(0, "", update))
+        made.add_piece(call, CallPiece(0, "{}"))
+        assert call.state == state
+
+
 def test_what_the_end_of_a_call_says_is_judged_too() -> None:
     made = decisions(access=NO_RM)
     call, _ = fed(made, ['{"command":"ls"}'])

@@ -104,6 +104,14 @@ def test_work_is_bounded() -> None:
     assert mended('{"a": "5"}', a={"$ref": "#/properties/a"}) is None
 
 
+@pytest.mark.parametrize(("count", "is_answered"), [(5_000, True), (5_001, False)])
+def test_one_check_follows_so_many_references_and_no_more(count: int, is_answered: bool) -> None:
+    check = SchemaCheck({"items": {"$ref": "#/$defs/n"}, "$defs": {"n": INTEGER}})
+    wanted = {((0,), "type")} if is_answered else None
+    for _ in range(2):
+        assert check.errors(["x", *range(count - 1)], 1) == wanted
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
