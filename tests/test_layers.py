@@ -91,7 +91,8 @@ FILES = {
         | exchange_processors | reply_state | decisions | chain | reply | screening | guarded_text
     """,
     "requests": """
-        client_memory collected_calls opened_reasoning past_calls prompt_tools stop_texts | turns | spoken_dialects
+        client_memory collected_calls opened_reasoning past_calls present_openers prompt_tools stop_texts | turns |
+        spoken_dialects
         | taught_wrappers
         | evidence | rewriting | call_memory history_mending processing
     """,

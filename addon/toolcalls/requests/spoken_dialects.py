@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
-from itertools import chain
 
 from toolcalls.dialects import FIRST, LAST, all_dialects
 from toolcalls.events import Verdict
@@ -22,6 +21,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request
 from toolcalls.requests.collected_calls import CollectedCalls
+from toolcalls.requests.present_openers import may_hold_calls, openers_in
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.route import Route
 from toolcalls.shapes import Dialect, Unwritable
@@ -33,11 +33,6 @@ _TEXT = 1 << 18  # characters of a prompt or a reply that are searched
 _CALLS = 1 << 14  # characters of a prompt that one block of calls may have
 _TRIES = 24  # places in a prompt where one dialect is tried
 _REMEMBERED = 64  # prompts and replies whose dialects are remembered: a session sends them again with each request
-
-# Characters that hardly any prose holds and nearly every opener does, the one that tells most first.
-_MARKS = "<[`>({=:_"
-_KEY = 3  # characters of an opener from its mark on, which a text is asked for before all of it
-_KEYS = re.compile(rf"(?=([{re.escape(_MARKS)}].{{,{_KEY - 1}}}))", re.DOTALL)
 
 # Placeholders: `"name": <function-name>`, `<tool_call>{function-name}`, `<invoke name="$TOOL_NAME">`, lines of dots.
 _NAME = re.compile(r"""(["'](?:name|tool|tool_name|function)["']\s*:\s*)<[^<>{}\n"']{1,80}>""")
@@ -84,7 +79,7 @@ def _taught_in(prompt: str) -> tuple[str, ...]:
     possible = _words_in(prompt)
     text = prompt if possible.isdisjoint(_PLACEHOLDERS) else _filled_in(prompt)
     tools = _tools_of(prompt)
-    present = _openers_in(text, tools)
+    present = openers_in(text, tools)
     found = [
         fit
         for dialect in all_dialects().values()
@@ -98,7 +93,7 @@ def _taught_in(prompt: str) -> tuple[str, ...]:
 @lru_cache(maxsize=_REMEMBERED)
 def _used_in(reply: str, prompt: str) -> tuple[tuple[str, ...], ...]:
     tools = _tools_of(prompt)
-    if not _may_hold_calls(reply, tools):
+    if not may_hold_calls(reply, tools):
         return ()
     reader = Reader(CallPolicy(Route(max_buffer_bytes=4 * _TEXT), Request(), allow_undeclared=True), tools=tools)
     events = [*reader.feed(reply), *reader.finish(cut=False)]
@@ -181,58 +176,6 @@ def _best(place: Sequence[_Fit]) -> tuple[str, ...]:
     widest = [fit for fit in widest if fit.dialect in FIRST] or widest
     least = min((fit.distance, fit.dialect in LAST) for fit in widest)
     return tuple(dict.fromkeys(fit.dialect for fit in widest if (fit.distance, fit.dialect in LAST) == least))
-
-
-# Of all dialects
-
-
-def _may_hold_calls(text: str, tools: Toolbox) -> bool:
-    """Whether a call of any dialect may begin in a text."""
-    return text.lstrip(SPACE).startswith(_at_start(tools.names)) or bool(_openers_in(text, tools))
-
-
-@lru_cache(maxsize=8)
-def _at_start(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The openers that count at the beginning of a text only."""
-    return tuple(chain.from_iterable(one.openers(names) for one in all_dialects().values() if one.place == "message"))
-
-
-def _openers_in(text: str, tools: Toolbox) -> frozenset[str]:
-    """The openers in a text, of all dialects for whose calls it is not the place alone that tells."""
-    openers, search = _unnamed()
-    found = {opener for opener in (openers[one] for one in search.possible(text)) if opener in text}
-    if tools.names:
-        keys = _keys_in(text)
-        found.update(opener for key, opener in _named(tools.names) if key in keys and opener in text)
-    return frozenset(found)
-
-
-def _anywhere(names: tuple[str, ...]) -> dict[str, None]:
-    openers = (one.openers(names) for one in all_dialects().values() if one.place != "message")
-    return dict.fromkeys(chain.from_iterable(openers))
-
-
-@cache
-def _unnamed() -> tuple[tuple[str, ...], LinearSearches]:
-    """The openers without a tool's name, and the search for them."""
-    openers = tuple(_anywhere(()))
-    return openers, LinearSearches(openers)
-
-
-@lru_cache(maxsize=8)
-def _named(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """The openers with the names of tools, which are thousands, each with its key: its first characters from its mark
-    on, "" for one without a mark.
-    """
-    openers = _anywhere(names).keys() - _anywhere(()).keys()
-    marks = {opener: next((mark for mark in _MARKS if mark in opener), "") for opener in openers}
-    return tuple((opener[opener.index(mark) :][:_KEY] if mark else "", opener) for opener, mark in marks.items())
-
-
-@lru_cache(maxsize=2)
-def _keys_in(text: str) -> frozenset[str]:
-    """Every mark in a text with what follows it, in all lengths that a key may have; and "", the key of no mark."""
-    return frozenset(key[:size] for key in {"", *_KEYS.findall(text)} for size in range(_KEY + 1))
 
 
 # Of one dialect
