@@ -6,6 +6,7 @@ through whole, in pieces of one byte and cut at every place. Without `mend`, all
 
 import json
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -279,3 +280,12 @@ def test_one_choice_with_a_native_call_is_enough() -> None:
     finish = FinishMending(as_text=False, says_calls=True, named=False)
     finish.calls += both
     assert finish.mended("stop") == "tool_calls"
+
+
+def test_a_call_that_broke_off_beside_a_whole_one_leaves_the_reason() -> None:
+    whole = SimpleNamespace(client_calls=[SimpleNamespace(complete=True)], had_native=True, broken_off=False)
+    broken = SimpleNamespace(client_calls=[], had_native=True, broken_off=True)
+    for calls, reason in (([whole], "tool_calls"), ([whole, broken], "stop"), ([broken, whole], "stop")):
+        mending = FinishMending(as_text=False, says_calls=True, named=False)
+        mending.calls.extend(calls)
+        assert mending.mended("stop") == reason
