@@ -219,6 +219,23 @@ def test_of_two_hundred_turns_the_one_that_is_new_is_sent(monkeypatch: pytest.Mo
     _run(work)
 
 
+def test_a_flow_that_cannot_be_shown_is_told_once_and_hides_no_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    flows = manyflows.session()[:3]
+    fails = flows[1].id
+    monkeypatch.setattr(page_state, "turn_of", lambda one, known: 1 / 0 if one.id == fails else turn_of(one, known))
+
+    async def work() -> None:
+        page = PageState()
+        for _ in range(3):
+            await page.refresh([*flows])
+        assert [turn.id for turn in page.sessions.turns()] == [flows[0].id, flows[2].id]
+
+    _run(work)
+    assert caplog.text.count(f"flow {fails} is not shown on the page: ZeroDivisionError") == 1
+
+
 def test_revisions_of_another_run_count_for_nothing() -> None:
     page, other = PageState(), PageState()
     view = Changes()

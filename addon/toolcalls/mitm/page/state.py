@@ -170,6 +170,7 @@ class PageState:
         if was is not None and was.report == report:
             return
         known = set() if was is None else set(was.ids) - {flow.id}  # replies of a WebSocket that have ended
+        self._ended[flow.id] = _EndedFlow(report, tuple(known))  # what fails is not tried with each question again
         reader, messages = self._reader(flow), self.sessions.known
         turns = await asyncio.to_thread(
             lambda: _turns_of(records_of(flow, report, known=known, reading=reader), messages)
