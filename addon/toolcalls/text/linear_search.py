@@ -251,7 +251,7 @@ def _holds(sign: str, kind: str, value: Any, flags: re.RegexFlag) -> bool:
         if str(value) not in _CATEGORIES:
             raise _Unknown(value)
         return re.fullmatch(_CATEGORIES[str(value)], sign, flags & re.ASCII) is not None
-    forms = _other_cases(sign) if flags & re.IGNORECASE else (sign,)
+    forms = _other_cases(sign, flags & re.ASCII) if flags & re.IGNORECASE else (sign,)
     if kind == "LITERAL":
         return any(ord(form) == value for form in forms)
     if kind == "RANGE":
@@ -260,11 +260,11 @@ def _holds(sign: str, kind: str, value: Any, flags: re.RegexFlag) -> bool:
 
 
 @cache
-def _other_cases(sign: str) -> tuple[str, ...]:
+def _other_cases(sign: str, flags: re.RegexFlag) -> tuple[str, ...]:
     """All characters that `re` takes for one of ASCII where case does not count."""
     if sign not in string.ascii_letters:
         return (sign,)
-    same = re.compile(sign, re.IGNORECASE)
+    same = re.compile(sign, re.IGNORECASE | flags)
     return tuple(one for one in map(chr, range(0x2200)) if same.fullmatch(one))
 
 
