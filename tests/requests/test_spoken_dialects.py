@@ -45,3 +45,28 @@ def test_what_a_dialect_reads_and_cannot_write_is_another_spelling() -> None:
 def test_a_block_with_a_broken_call_teaches_nothing(text: str) -> None:
     assert taught_in(text) == ()
     assert taught_in(text.replace('{"x": }', "{}")) != ()
+
+
+INVOKE = '<invoke name="a">\n<parameter name="x">1</parameter>\n</invoke>'
+
+
+def test_calls_side_by_side_in_two_dialects_teach_both() -> None:
+    assert taught_in(INVOKE + SPELLINGS[0]) == ("invoke", "hermes")
+    assert taught_in(SPELLINGS[0] + INVOKE) == ("hermes", "invoke")
+
+
+@pytest.mark.parametrize(
+    ("before", "taught"),
+    [("", True), ("\n", True), ("\n \t", True), ("Use:\n", True), ("(", False), ("Use ", False), ("Use:\n(", False)],
+)
+def test_a_dialect_whose_calls_begin_a_line_is_taught_there_alone(before: str, taught: bool) -> None:
+    text = before + 'functools[{"name": "a", "arguments": {"x": 1}}]'
+    assert taught_in(text) == (("phi4_mini",) if taught else ())
+
+
+@pytest.mark.parametrize("before", ["", "Use:\n"])
+def test_a_stray_word_belongs_to_the_call_behind_it(before: str) -> None:
+    text = f"{before}call\n{INVOKE}"
+    for start, found in ((len(before), True), (len(before) + 1, False), (len(before) + 5, False)):
+        fit = spoken_dialects._fit_at(all_dialects()["invoke"], text, start, Toolbox())
+        assert (fit is not None) is found

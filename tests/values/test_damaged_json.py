@@ -74,6 +74,15 @@ def test_keys_without_quotes_are_keys() -> None:
     assert "bare_key" in " ".join(repairs)
 
 
+def test_such_a_string_is_known_before_the_text_has_ended() -> None:
+    reader = DamagedJson()
+    made, _ = reader.feed('{"command": "echo "hi""}\n')
+    assert (reader.done, json.loads(made)) == (True, {"command": 'echo "hi"'})
+    endless = DamagedJson()
+    endless.feed('{"command": "echo "' + "x" * 4096)
+    assert endless.failed
+
+
 def test_a_doubled_comma_may_follow_such_a_string() -> None:
     text = '{"a": "say "b"", , "c": 1,, "d": 2}'
     for size in (len(text), 1, 3):
