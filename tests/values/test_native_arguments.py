@@ -13,6 +13,7 @@ MENDED = [
     pytest.param(OBJECT + "\n" + OBJECT * 2, OBJECT + "\n", ["repeated_arguments"], id="three times"),
     pytest.param(ENCODED, OBJECT, ["double_encoded"], id="as a string"),
     pytest.param(f" {ENCODED} ", f" {OBJECT} ", ["double_encoded"], id="as a string between blanks"),
+    pytest.param(f'"{ENCODED[1:-1] * 2}"', OBJECT, ["double_encoded", "repeated_arguments"], id="twice in a string"),
     pytest.param(
         '"{\\"smile\\": \\"\\ud83d\\ude00\\"}"',
         '{"smile": "\U0001f600"}',
