@@ -6,8 +6,9 @@
 import pytest
 
 from toolcalls.dialects import all_dialects
+from toolcalls.request import Tool
 from toolcalls.requests import spoken_dialects
-from toolcalls.requests.spoken_dialects import taught_in
+from toolcalls.requests.spoken_dialects import begins_with_call, taught_in
 from toolcalls.values.toolbox import Toolbox
 
 SPELLINGS = {  # by distance
@@ -66,7 +67,21 @@ def test_a_dialect_whose_calls_begin_a_line_is_taught_there_alone(before: str, t
 
 @pytest.mark.parametrize("before", ["", "Use:\n"])
 def test_a_stray_word_belongs_to_the_call_behind_it(before: str) -> None:
-    text = f"{before}call\n{INVOKE}"
-    for start, found in ((len(before), True), (len(before) + 1, False), (len(before) + 5, False)):
-        fit = spoken_dialects._fit_at(all_dialects()["invoke"], text, start, Toolbox())
-        assert (fit is not None) is found
+    begin, call = len(before), f"call\n{INVOKE}"
+    fits = [
+        spoken_dialects._fit_at(all_dialects()["invoke"], f"{before}{call} \n\nSo.", start, Toolbox())
+        for start in (begin, begin + 1, begin + len("call\n"))
+    ]
+    assert fits[0] is not None
+    assert (fits[0].start, fits[0].end) == (begin, begin + len(call))
+    assert fits[1:] == [None, None]
+
+
+def test_json_and_code_in_the_open_teach_nothing() -> None:
+    call = '{"name": "a", "arguments": {"x": 1}}'
+    for text in (call, f"[{call}]", "a(x=1)", "[a(x=1)]"):
+        assert not begins_with_call(text, Toolbox((Tool("a"),)))
+        assert taught_in(text) == ()
+    assert begins_with_call(SPELLINGS[0], Toolbox())
+    # `fenced_json`, whose calls are a whole message, begins like it.
+    assert taught_in('```tool_call\n{"arguments": {"x": 1}, "name": "a"}\n```') == ("zeroclaw",)

@@ -73,6 +73,7 @@ def test_nothing_is_mended_where_nothing_may_be(came: str) -> None:
     made, arguments = through(chunks(came, 3), mends=False)
     assert (made, arguments.repairs, arguments.change) == (came, [], None)
     assert arguments.begun is bool(came.strip())
+    assert arguments.whole is came.strip().startswith("{")
 
 
 def test_a_sound_piece_leaves_at_once() -> None:
