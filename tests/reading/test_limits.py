@@ -689,10 +689,21 @@ def test_what_is_read_without_a_look_passes_no_limit(json: str, collected: int) 
     assert candidate.nesting.depth + limits.free <= 80
 
 
-@pytest.mark.parametrize(("piece", "free"), [("[" * 16, True), ("[" * 17, False), ("x" * 50, False)])
-def test_at_a_call_that_begins_a_piece_that_may_pass_a_limit_needs_a_look(piece: str, free: bool) -> None:
-    limits = CallLimits(max_chars=800, max_depth=32, max_held=10**6)
-    assert limits.has_room(piece, held=0) is free
+@pytest.mark.parametrize(
+    ("settings", "held", "most"),
+    [
+        ({"max_chars": 160}, 0, 10),  # half of them, as a character may become eight
+        ({"max_depth": 32}, 0, 16),
+        ({"max_held": 1000}, 200, 50),  # a character may have four bytes
+        ({"max_held": 1000}, 250, 0),
+    ],
+)
+def test_before_a_call_a_piece_that_may_pass_a_limit_needs_a_look(
+    settings: dict[str, int], held: int, most: int
+) -> None:
+    limits = CallLimits(**{"max_chars": 10**6, "max_depth": 10**6, "max_held": 10**6} | settings)
+    assert limits.has_room("[" * most, held)
+    assert not limits.has_room("[" * (most + 1), held)
 
 
 @pytest.mark.parametrize("json", ['{"a":"' + "x" * 700, "[" * 60])
@@ -701,3 +712,34 @@ def test_near_a_limit_a_piece_needs_a_look(json: str) -> None:
     assert limits.has_room("x" * 30, held=0)
     assert limits.add(candidate, json) is None
     assert not limits.has_room("x" * 30, held=0)
+    limits.reset()
+    assert limits.has_room("x" * 30, held=0)
+    assert not limits.keeps_too_much(700)
+    assert limits.has_room("x" * 12, held=0)
+    assert not limits.has_room("x" * 13, held=0)
+
+
+@pytest.mark.parametrize(
+    ("json", "text", "at", "held", "read"),
+    [
+        (None, "x" * 200, 0, 0, 100),
+        (None, "x" * 200, 0, 950, 50),
+        (None, "x" * 200, 0, 1000, 1),
+        (None, "x" * 200, 700, 0, 100),  # what was read before a call does not count
+        ('{"a":"' + "x" * 700, "x" * 200, 0, 0, 11),
+        ("", "x" * 200, 700, 0, 12),
+        (None, "x[y[z[", 0, 0, 6),
+        (None, "x[y[z[w[", 0, 0, 7),
+        ("[[", "[y[", 0, 0, 2),
+        ("[[[", "[[", 0, 0, 1),
+        ("[[[", "x[", 0, 0, 1),
+        ("[[[", "xy[", 0, 0, 2),
+    ],
+)
+def test_so_much_is_read_at_once_as_passes_no_limit(json: str | None, text: str, at: int, held: int, read: int) -> None:
+    """`json`: what has come of a call, None for no call."""
+    limits = CallLimits(max_chars=800, max_depth=3, max_held=1000)
+    candidate = None if json is None else Candidate("invoke", "Bash", 0, 80)
+    assert candidate is None or limits.add(candidate, json or "") is None
+    for start in (0, 5):
+        assert limits.at_once("x" * start + text, start, candidate, at, held) == read
