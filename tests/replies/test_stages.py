@@ -531,13 +531,17 @@ def test_a_text_of_ours_is_left_out_beside_a_native_call_that_is_a_whole_message
     calls = Calls()
     one = Built(Write(calls, ClientText("json_array", ("json_array",)), BOX, ROUTE), calls, (_number(calls),))
     out = fed(one, ["A rule said no."])
+    assert one.stage.adds_at_end
     if with_call:
         for event in (CallStart(0, "Bash", None, "n0"), CallPiece(0, '{"command":"ls"}'), CallEnd(0)):
             out += fed(one, [Native((event,))])
     for stage in (*one.before, one.stage):
         out += stage.finish(End("tool_calls"))
     assert ("rule said no" in written(out)) is not with_call
-    assert [item.rule for item in out if isinstance(item, Note)] == (["steering"] if with_call else [])
+    notes = [(item.rule, item.warns) for item in out if isinstance(item, Note)]
+    assert notes == ([("steering", True)] if with_call else [])
+    assert not one.stage.adds_at_end
+    assert list(one.stage.finish(End("stop"))) == []
 
 
 def test_a_call_of_the_text_that_the_client_does_not_get_is_none_of_its_calls() -> None:
@@ -557,10 +561,46 @@ def test_a_call_of_the_text_that_the_client_does_not_get_is_none_of_its_calls() 
     assert [call.index for call in calls.client_calls] == [0]
 
 
+def test_of_calls_that_cannot_be_written_a_client_of_one_call_gets_the_first() -> None:
+    """One that is not whole stays beside it: no client runs it."""
+    other, broken = ("Bash", '{"other":1}', "shell"), ("Bash", '{"command":', "")
+    out, calls = written_for(ClientText("invoke", ("invoke",), one_call=True), other, other, broken, other)
+    assert written(out) == ""
+    assert [item.id for item in out if isinstance(item, CallStart)] == ["n0", "n2"]
+    verdicts = [(item.status, item.reason, item.name) for item in out if isinstance(item, Verdict)]
+    assert verdicts == [("blocked", "multiple_calls", "Bash")] * 2
+    assert [call.index for call in calls.client_calls] == [0, 2]
+
+
+def test_a_native_call_is_written_whole_however_long_it_is() -> None:
+    out, _ = written_for(CLIENT, ("Bash", f'{{"command":"{"x" * 5000}"}}', ""))
+    assert "x" * 5000 in written(out)
+
+
+@pytest.mark.parametrize(("ours", "between"), [("A rule said no.", "\n\n"), ("```\nls\n", "```\n\n")])
+def test_a_native_call_is_written_apart_from_a_text_of_ours_before_it(ours: str, between: str) -> None:
+    calls = Calls()
+    one = Built(Write(calls, CLIENT, BOX, ROUTE), calls, (_number(calls),))
+    out = fed(one, [Native((ours,))])
+    out += fed(one, [Native((CallStart(0, "Bash", None, "n0"), CallPiece(0, '{"command":"ls"}'), CallEnd(0)))])
+    for stage in (*one.before, one.stage):
+        out += stage.finish(End("tool_calls"))
+    assert written(out).partition("<")[0] == between
+
+
+def test_what_is_beside_a_call_in_one_frame_leaves() -> None:
+    """It may be written at the end, be withdrawn, or never have begun."""
+    other = (CallStart(1, "browse", None, "n1", "shell"), CallPiece(1, "{}"), CallEnd(1))
+    for before in (CallStart(0, "Bash", None, "n0"), Withdrawn(0), CallPiece(7, "x")):
+        (left,) = fed(built("write"), [Native((before, *other))])
+        assert isinstance(left, Native)
+        assert [type(part) for part in left.parts] == [CallStart, CallPiece, CallEnd]
+
+
 def test_a_call_of_another_form_is_written_only_where_a_tool_can_hold_it() -> None:
     out, _ = written_for(CLIENT, ("Bash", '{"command":"ls"}', "shell"))
     assert written(out).count("<invoke") == 1
-    for arguments in ('{"other":1}', '{"command":'):
+    for arguments in ('{"other":1}', '{"command":"ls","other":1}', '{"command":'):
         out, _ = written_for(CLIENT, ("Bash", arguments, "shell"))
         assert written(out) == ""
 
