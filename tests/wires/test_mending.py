@@ -270,6 +270,22 @@ def test_each_of_geminis_candidates_has_calls_and_ids_of_its_own_wherever_it_sta
     assert sorted(mender.calls) == [(0, 0), (1, 0), (1, 1)]
 
 
+@pytest.mark.parametrize(("content", "places"), [([], [0, 1, 1]), ([{"type": "text", "text": "So."}], [1, 2, 2])])
+def test_a_block_comes_behind_those_that_the_message_began_with(content: list[Any], places: list[int]) -> None:
+    """Each block comes with the index 0 here, and so does what is said of the latest one."""
+    mender = all_wires()["anthropic"].mender(mending(), streamed=True)
+    assert mender is not None
+    assert mender.mend(json.dumps({"type": "message_start", "message": {"content": content}}).encode()) is None
+    start = {"type": "content_block_start", "index": 0}
+    events = [
+        {**start, "content_block": {"type": "text", "text": ""}},
+        {**start, "content_block": {"type": "tool_use", "id": "a", "name": "t", "input": {}}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "{}"}},
+    ]
+    frames = [json.dumps(event).encode() for event in events]
+    assert [json.loads((mender.mend(frame) or [frame])[0])["index"] for frame in frames] == places
+
+
 def test_all_that_is_said_of_a_moved_call_moves_with_it() -> None:
     mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
     assert mender is not None
