@@ -104,6 +104,11 @@ def test_work_is_bounded() -> None:
     assert mended('{"a": "5"}', a={"$ref": "#/properties/a"}) is None
 
 
+@pytest.mark.parametrize("schema", [{"required": "ab"}, {"type": "INTEGER"}, {"items": {"enum": 1}}])
+def test_a_schema_that_is_none_gives_no_answer(schema: dict[str, Any]) -> None:
+    assert SchemaCheck(schema).errors({}, 2) is None
+
+
 @pytest.mark.parametrize(("count", "is_answered"), [(5_000, True), (5_001, False)])
 def test_one_check_follows_so_many_references_and_no_more(count: int, is_answered: bool) -> None:
     check = SchemaCheck({"items": {"$ref": "#/$defs/n"}, "$defs": {"n": INTEGER}})
