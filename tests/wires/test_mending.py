@@ -299,6 +299,23 @@ def test_all_that_is_said_of_a_moved_call_moves_with_it() -> None:
         assert mender.mend(json.dumps(other).encode()) is None
 
 
+@pytest.mark.parametrize("kind", ["response.function_call_arguments.done", "response.output_item.done"])
+def test_what_was_held_of_arguments_leaves_once_and_in_the_place_of_their_end(kind: str) -> None:
+    mender = all_wires()["openai_responses"].mender(mending(values=True), streamed=True)
+    assert mender is not None
+    item = {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "t", "arguments": ""}
+    where = {"item_id": "fc_1", "output_index": 3, "sequence_number": 7}
+    more, cut = "response.function_call_arguments.delta", '{"n": 1,'
+    assert mender.mend(json.dumps({"type": "response.output_item.added", **where, "item": item}).encode()) is None
+    assert mender.mend(json.dumps({"type": more, **where, "delta": cut}).encode()) is not None
+    end = json.dumps({"type": kind, **where, "arguments": cut, "item": {**item, "arguments": cut}}).encode()
+    made = mender.mend(end)
+    assert made is not None
+    assert json.loads(made[0]) == {"type": more, **where, "delta": ","}
+    assert len(made) == 2
+    assert mender.mend(b'{"type": "response.incomplete", "response": {"output": []}}') is None
+
+
 def test_the_input_of_a_custom_tool_is_text_and_stays() -> None:
     """Even where it looks like damaged JSON."""
     item = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "t", "input": "{'n': 5,}"}
