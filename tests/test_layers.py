@@ -102,7 +102,8 @@ FILES = {
     """,
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
-        exchange_record request_body secret_patterns secret_starts vocabulary | damage descriptions redaction | report
+        any_message exchange_record request_body secret_patterns secret_starts vocabulary
+        | damage descriptions redaction | report
         | conversation own_secrets replies | agents body_redaction conformance formatting prices request_diff
         | text_diff opening passages | turn
         | attention exports model_totals | exchange_rows scorecard waterfall | plots sessions turn_sides

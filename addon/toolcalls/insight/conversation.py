@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-import msgspec
-
+from toolcalls.insight.any_message import NAME, calls_and_answers, role_of, strings, word
 from toolcalls.insight.redaction import redacted_text
 from toolcalls.insight.request_body import Body, body_of
 from toolcalls.requests.turns import Block, Conversation, PastCall, Result, Text, formats
@@ -23,12 +22,11 @@ from toolcalls.values import rawjson
 
 EXCERPT = 280  # characters of a message that are shown
 KEPT = 64 * 1024  # characters of a message that are kept, to say how another one differs from it
-_NAME = 80
+_OPENING = (4, 64)  # messages among which the user's first is looked for, before all are read
 _SETTING = 2048  # bytes of a setting that are looked at
 _BEHIND = 512  # characters after what is shown that are searched, too, so that no secret is cut in two
 
 _IN_USER_ID = re.compile(r"session_([A-Za-z0-9-]{8,64})\Z")
-_UNSAID = frozenset({"cache_control", "id", "type", "role", "signature", "thoughtSignature", "encrypted_content"})
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -100,9 +98,8 @@ def request_summary(wire: str, body: bytes, known: Known | None = None) -> Reque
     parts = body_of(body)
     if parts is None:
         return RequestSummary(size=len(body), unread="the request is no JSON object")
-    conversation = _read(wire, parts.json)
     try:
-        messages = list(_native(conversation, known or {}) if conversation is not None else _any(parts, known or {}))
+        messages = list(_messages(wire, parts, known or {}))
         tools = list(_tools(map(rawjson.value, parts.tools)))
     except RecursionError:
         return RequestSummary(size=len(body), unread="the request is nested too deeply")
@@ -110,16 +107,59 @@ def request_summary(wire: str, body: bytes, known: Known | None = None) -> Reque
         messages=tuple(message for message, _ in messages),
         tools=tuple(tools),
         answered=tuple(id_ for _, ids in messages for id_ in ids),
-        model=excerpt(parts.model, _NAME),
-        session=excerpt(_session(parts), _NAME),
+        model=excerpt(parts.model, NAME),
+        session=excerpt(_session(parts), NAME),
         size=len(body),
         unread="" if messages else "the request has no messages",
         left_out=parts.left_out,
         settings=tuple(
-            (excerpt(key, _NAME), excerpt(raw[:_SETTING].decode("utf-8", "replace"), _NAME), _digest_of(raw))
+            (excerpt(key, NAME), excerpt(raw[:_SETTING].decode("utf-8", "replace"), NAME), _digest_of(raw))
             for key, raw in parts.settings.items()
         ),
     )
+
+
+def request_opening(wire: str, body: bytes) -> RequestSummary:
+    """The same of the model, the session and the messages up to the user's first: what names a session.
+
+    Of a long request it costs a small part. Where a later message makes the request one that its API does not have, the
+    user's first message may be read otherwise than by `request_summary`.
+    """
+    parts = body_of(body)
+    if parts is None:
+        return RequestSummary(size=len(body), unread="the request is no JSON object")
+    try:
+        messages = next(filter(None, (_up_to_user(wire, one) for one in _beginnings(parts))), [])
+    except RecursionError:
+        return RequestSummary(size=len(body), unread="the request is nested too deeply")
+    return RequestSummary(
+        messages=tuple(messages),
+        model=excerpt(parts.model, NAME),
+        session=excerpt(_session(parts), NAME),
+        size=len(body),
+        left_out=parts.left_out,
+    )
+
+
+def _beginnings(parts: Body) -> Iterator[tuple[Body, bool]]:
+    """Longer and longer ones, and whether each is all that there is."""
+    for count in _OPENING:
+        if count < len(parts.messages):
+            yield parts.beginning(count), False
+    yield parts, True
+
+
+def _up_to_user(wire: str, beginning: tuple[Body, bool]) -> list[Message]:
+    """The messages up to the user's first, [] for none. The last one of a beginning may have more to come, since some
+    APIs say one turn in several items.
+    """
+    parts, is_all = beginning
+    made: list[Message] = []
+    for message, _ in _messages(wire, parts, {}):
+        if made and made[-1].role == "user":
+            return made
+        made.append(message)
+    return made if is_all and made and made[-1].role == "user" else []
 
 
 def excerpt(text: str, length: int = EXCERPT) -> str:
@@ -147,10 +187,6 @@ def _digest_of_texts(role: str, texts: list[str]) -> str:
     return found.hexdigest()
 
 
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _session(body: Body) -> str:
     """`prompt_cache_key`, Code Assist's `session_id`, or Claude Code's `metadata.user_id`: JSON with `session_id`, or a
     text that ends with it. The rest of a user's id names an account, and is nobody's business.
@@ -174,10 +210,16 @@ def _read(wire: str, body: bytes) -> Conversation | None:
         return None
 
 
+def _messages(wire: str, parts: Body, known: Known) -> Iterator[tuple[Message, list[str]]]:
+    """The messages, each with the ids of the calls whose results it brings."""
+    conversation = _read(wire, parts.json)
+    return _any(parts, known) if conversation is None else _native(conversation, known)
+
+
 def _native(conversation: Conversation, known: Known) -> Iterator[tuple[Message, list[str]]]:
     for turn in conversation.turns:
         texts = [_said(block) for block in turn.blocks]
-        calls = tuple(block.name[:_NAME] for block in turn.blocks if isinstance(block, PastCall))
+        calls = tuple(block.name[:NAME] for block in turn.blocks if isinstance(block, PastCall))
         ids = [block.id for block in turn.blocks if isinstance(block, Result)]
         yield _message(turn.role, texts, calls, len(ids), known), ids
 
@@ -187,22 +229,20 @@ def _said(block: Block) -> str:
         return block.text
     if isinstance(block, PastCall):
         return f"{block.name} {block.arguments}"
-    return " ".join(_strings(block.raw))
+    return " ".join(strings(block.raw))
 
 
 def _any(body: Body, known: Known) -> Iterator[tuple[Message, list[str]]]:
     """The messages of any API."""
     for key in ("system", "instructions", "systemInstruction", "system_instruction"):
         if said := rawjson.value(body.members.get(key)):
-            yield _message("system", list(_strings(said)), (), 0, known), []
+            yield _message("system", list(strings(said)), (), 0, known), []
     for key in ("messages", "input", "contents"):
         if said := body.text(key):
             yield _message("user", [said], (), 0, known), []
     for item in map(rawjson.value, body.messages):
-        ids: list[str] = []
-        calls: list[str] = []
-        _parts(item, calls, ids)
-        yield _message(_role(item), list(_strings(item)), tuple(calls), len(ids), known), ids
+        calls, ids = calls_and_answers(item)
+        yield _message(role_of(item), list(strings(item)), tuple(calls), len(ids), known), ids
 
 
 def _message(role: str, texts: list[str], calls: tuple[str, ...], results: int, known: Known) -> Message:
@@ -217,52 +257,6 @@ def _message(role: str, texts: list[str], calls: tuple[str, ...], results: int, 
     return Message(role, digest, sum(map(len, texts)), excerpt(text), calls, results, kept)
 
 
-_ROLES = {"model": "assistant", "developer": "system", "function_call": "assistant", "function_call_output": "tool"}
-
-
-def _role(item: Any) -> str:
-    named = item.get("role", item.get("type", "")) if isinstance(item, dict) else "user"
-    name = _string(named)[:20]
-    return _ROLES.get(name, name or "user")
-
-
-def _parts(item: Any, calls: list[str], ids: list[str]) -> None:
-    """The calls and the results that are in a message, by the names that the APIs have for them."""
-    if isinstance(item, list):
-        for one in item:
-            _parts(one, calls, ids)
-    elif isinstance(item, dict):
-        kind = _string(item.get("type"))
-        call, result = item.get("functionCall"), item.get("functionResponse")
-        if kind in {"tool_use", "function_call"}:
-            calls.append(_string(item.get("name"))[:_NAME])
-        elif kind in {"tool_result", "function_call_output"}:
-            ids.append(_string(item.get("tool_use_id", item.get("call_id"))))
-        elif isinstance(call, dict):
-            calls.append(_string(call.get("name"))[:_NAME])
-        elif isinstance(result, dict):
-            ids.append(_string(result.get("id")))
-        for key in ("content", "parts"):
-            _parts(item.get(key), calls, ids)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """What a value says: its strings, numbers and truths, with the names of members that are not self-evident."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, member in value.items():
-            if key not in _UNSAID:
-                yield from _strings(member)
-    elif isinstance(value, list):
-        for member in value:
-            yield from _strings(member)
-    elif isinstance(value, msgspec.Raw):
-        yield from _strings(rawjson.value(value))
-    elif value is not None:
-        yield json.dumps(value)
-
-
 def _tools(declared: Iterable[Any]) -> Iterator[tuple[str, str]]:
     for item in declared:
         if not isinstance(item, dict):
@@ -273,5 +267,5 @@ def _tools(declared: Iterable[Any]) -> Iterator[tuple[str, str]]:
             continue
         function = item.get("function")
         named = function if isinstance(function, dict) else item
-        name = _string(named.get("name")) or _string(item.get("type")) or "(no name)"
-        yield name[:_NAME], digest_of({key: member for key, member in item.items() if key != "cache_control"})
+        name = word(named.get("name")) or word(item.get("type")) or "(no name)"
+        yield name[:NAME], digest_of({key: member for key, member in item.items() if key != "cache_control"})

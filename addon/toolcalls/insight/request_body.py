@@ -7,7 +7,7 @@ is ever parsed is larger than `MESSAGE`; of messages and tools there are so many
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
@@ -64,6 +64,12 @@ class Body:
         """A member that is a string, "" for any other."""
         return rawjson.word(self.members, key)
 
+    def beginning(self, count: int) -> "Body":
+        """The request as far as its first `count` messages, and without its tools."""
+        messages = self.messages[:count]
+        said = {**rawjson.without(self.members, "tools", "functions"), _list_in(self.members): list(messages)}
+        return replace(self, messages=messages, tools=(), json=rawjson.written(said))
+
 
 def body_of(body: bytes) -> Body | None:
     """The parts of a body; None for what is no JSON object."""
@@ -73,7 +79,7 @@ def body_of(body: bytes) -> Body | None:
     members = outer
     if not any(key in outer for key in _LISTS) and rawjson.is_object(outer.get("request")):
         members = rawjson.fields(outer["request"])
-    key = next((one for one in _LISTS if _opens(members.get(one), b"[")), "")
+    key = _list_in(members)
     listed = rawjson.items(members.get(key))
     left_out = -(-max(0, len(listed) - MESSAGES) // _AT_ONCE) * _AT_ONCE
     messages = tuple(_small(one, key) for one in listed[left_out:])
@@ -85,6 +91,11 @@ def body_of(body: bytes) -> Body | None:
         small = rawjson.without(small, "tools", "functions")
     model = rawjson.word(members, "model") or rawjson.word(outer, "model")
     return Body(members, messages, left_out, tools[:TOOLS], body if small is outer else rawjson.written(small), model)
+
+
+def _list_in(members: Mapping[str, Any]) -> str:
+    """The name of the member that is the list of messages; "" for none."""
+    return next((one for one in _LISTS if _opens(members.get(one), b"[")), "")
 
 
 def _opens(raw: object, with_: bytes) -> bool:

@@ -137,7 +137,7 @@ def written(members: Fields) -> bytes:
         return _spelt(members).encode()
 
 
-def without(members: Fields, *keys: str) -> Fields:
+def without(members: Mapping[str, Any], *keys: str) -> Fields:
     """All members but these."""
     return {key: member for key, member in members.items() if key not in keys}
 

@@ -32,7 +32,7 @@ from mitmproxy.flow import Flow
 from mitmproxy.io import FlowReader
 
 from toolcalls.insight.agents import agent_of, session_of
-from toolcalls.insight.conversation import RequestSummary, request_summary
+from toolcalls.insight.conversation import RequestSummary, request_opening
 from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.redaction import redacted_text, redacted_url
 from toolcalls.mitm import flow_metadata
@@ -112,7 +112,7 @@ def _entry(
 ) -> dict[str, Any]:
     verdicts = [one for one in report.get("verdicts", ()) if isinstance(one, dict)]
     wire = str(report.get("wire") or common["wire"])
-    request = request_summary(wire, record.request_body) if record.request_body else RequestSummary(size=0)
+    request = request_opening(wire, record.request_body) if record.request_body else RequestSummary(size=0)
     sizes = {
         name: None if body is None else len(body)
         for name, body in zip(("request", "upstream", "client"), bodies, strict=True)
