@@ -602,6 +602,10 @@ class Position:
                 begin = at
                 continue
             self._after_return = False
+            if char == " " and self._state == _PREFIX:  # mostly one of many, before code
+                first, at = at - 1, _past_spaces(text, at, end)
+                self._indent_by(at - first)
+                continue
             if (
                 char == "<"
                 and self._state in (_TEXT, _TAG)
@@ -631,10 +635,7 @@ class Position:
 
     def _prefix(self, char: str) -> bool:
         if char in " \t":
-            if self._after_quote:  # the blank after ">" belongs to it, of a tab one column
-                self._base, self._after_quote = self._base + 1, False
-            self._column += 4 - self._column % 4 if char == "\t" else 1
-            self._match_items()
+            self._indent_by(4 - self._column % 4 if char == "\t" else 1)
             return True
         blank, self._line_start, self._after_quote = self._line_start, False, False
         if not self._first:
@@ -668,8 +669,11 @@ class Position:
             return False
         return self._start_block(char)
 
-    def _match_items(self) -> None:
-        """Count the list items whose content offset the indentation has reached."""
+    def _indent_by(self, columns: int) -> None:
+        """Blanks are at the start of the line; count the list items whose content offset they reach."""
+        if self._after_quote:  # the blank after ">" belongs to it, of a tab one column
+            self._base, self._after_quote = self._base + 1, False
+        self._column += columns
         stack = self._stack
         if self._pending or self._depth >= len(stack):
             return
@@ -910,6 +914,13 @@ class Position:
             second = (self._token + char)[1:2]
             self._tag = ">" if _begins_tag(second) and self._token[-1] != ">" else ""
         self._state = self._inline()
+
+
+def _past_spaces(text: str, at: int, end: int) -> int:
+    """Where the first character from `at` on stands that is no space; `end` for none before it."""
+    while at < end and text[at] == " ":
+        at += 1
+    return at
 
 
 def _is_no_token(begins: str) -> bool:
