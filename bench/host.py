@@ -1,4 +1,5 @@
-"""What a streamed event costs inside mitmdump: with no addon, with an identity callable, with this project's addon.
+"""What a streamed event costs inside mitmdump: with no addon, with one that does nothing to it, with one that keeps it
+and does nothing else, and with this project's.
 
 A scripted upstream sends one event a chunk as fast as it is read; mitmdump runs as its own process and reports its own
 CPU time. Everything is on loopback. Only figures of one run are comparable: machines differ, and so does one machine.
@@ -16,7 +17,12 @@ from socket import create_server
 from threading import Thread
 
 HERE = Path(__file__).parent
-ADDONS = {"none": [], "identity": [HERE / "identity.py"], "toolcalls": [HERE.parent / "addon" / "main.py"]}
+ADDONS = {
+    "none": [],
+    "identity": [HERE / "identity.py"],
+    "keeping": [HERE / "keeping.py"],
+    "toolcalls": [HERE.parent / "addon" / "main.py"],
+}
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}, "content": {"type": "string"}}}
 REQUEST = {

@@ -60,10 +60,10 @@ def print_events():
     """Print what streamed events cost mitmdump."""
     print("mitmdump: µs of CPU for each streamed event, best of 5 rounds of 20,000 events of about 200 bytes")
     costs = host.measure()
-    print(f"{'':28}{'no addon':>10}{'identity':>10}{'toolcalls':>11}{'minus identity':>16}")
+    print(f"{'':28}{'no addon':>10}{'identity':>10}{'keeping':>10}{'toolcalls':>11}{'minus identity':>16}")
     for kind, label in (("text", "plain text"), ("call", "inside a call in text"), ("native", "inside a native call")):
-        none, identity, ours = (costs[kind, name] for name in ("none", "identity", "toolcalls"))
-        print(f"{label:28}{none:10.1f}{identity:10.1f}{ours:11.1f}{ours - identity:16.1f}")
+        none, identity, keeping, ours = (costs[kind, name] for name in host.ADDONS)
+        print(f"{label:28}{none:10.1f}{identity:10.1f}{keeping:10.1f}{ours:11.1f}{ours - identity:16.1f}")
 
 
 # The parts by name, those that need no idle machine first.

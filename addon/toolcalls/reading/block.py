@@ -121,7 +121,6 @@ class Block:
             self._ledger.rewind(self._start)
         if not self._ledger.waiting:
             self._ledger.show()
-        self._ledger.current = None
 
     # Calls (`shapes.CallSink`)
 

@@ -192,7 +192,6 @@ class Ledger:
         if self._waiting and self.overflows():
             self.decline_waiting("overflow")
         self.limits.reported_at = self.at
-        self.current = None
         self.quoted = quoted
         self.spilled = False
         self.hold()
