@@ -28,8 +28,6 @@ from toolcalls import cli
 from toolcalls.insight.exchange_rows import kinds_of
 from toolcalls.insight.model_totals import Durations
 from toolcalls.insight.page import live_overview, report_page, style
-from toolcalls.insight.plots import bars
-from toolcalls.insight.scorecard import Row
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import turn_of
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
@@ -244,14 +242,6 @@ def test_a_wrong_journal_is_one_line(tmp_path: Path, capfd: pytest.CaptureFixtur
     journal.write_text('{"flow": "f1"}\n')
     assert cli.main(["report", str(journal), "-o", str(tmp_path / "out.html")]) == 2
     assert capfd.readouterr().err == f"toolcalls report: {journal}:1: this is no line of a journal (toolcalls_log)\n"
-
-
-def test_a_plot_is_plain_and_the_same_every_time() -> None:
-    rows = [Row(f"model {manyflows.MARKUP} {number}", {"success": number + 1, "leak": 1}) for number in range(30)]
-    drawn = bars("by model", rows)
-    assert drawn == bars("by model", rows)
-    assert not re.search(r"<(script|style|defs|img)|\s(id|style|on[a-z]+)=", drawn)
-    assert drawn.count("<rect") < 80, "no more than the first rows"
 
 
 # --- the file ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,9 @@ a page with a strict content security policy can hold the plot, the page's own s
 and the same calls give the same bytes. pygal escapes what it is given, since it builds a tree and no text.
 """
 
+import re
 from collections.abc import Sequence
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -18,12 +20,21 @@ _LABEL = 22  # characters
 _PRINTED = 13  # percent from which on a share has room for its number
 _WIDTH, _BAR, _EDGE = 440, 28, 24  # of the drawing, in its own units
 
+# A label, and the percentages of the outcomes in their order.
+type _Bar = tuple[str, tuple[float, ...]]
+
+_UNSEEN = frozenset({"defs", "script", "style", "desc", "title"})
+_SERIES = re.compile(r"\bserie-(\d+)")  # pygal's class of what belongs to one outcome
+
 
 def bars(title: str, rows: Sequence[Row]) -> str:
     """An `<svg>`; "" for no rows."""
-    shown = list(rows[:BARS])
-    if not shown:
-        return ""
+    shown = tuple((_label(row), tuple(100 * row.rate(outcome) for outcome in OUTCOMES)) for row in rows[:BARS])
+    return _drawing(title, shown) if shown else ""
+
+
+@lru_cache(maxsize=16)  # a reply without a call changes none of a page's
+def _drawing(title: str, shown: tuple[_Bar, ...]) -> str:
     import_module("pygal.style")
     pygal: Any = import_module("pygal")  # it has no types, and takes its time to load
     chart = pygal.HorizontalStackedBar(
@@ -44,11 +55,12 @@ def bars(title: str, rows: Sequence[Row]) -> str:
         truncate_label=-1,
         style=pygal.style.Style(label_font_size=15),  # room for labels; their size is the page's
     )
-    # pygal draws from the bottom up.
-    chart.x_labels = [_label(row) for row in reversed(shown)]
-    for outcome in OUTCOMES:
-        chart.add(outcome, [100 * row.rate(outcome) for row in reversed(shown)])
-    return _clean(chart.render_tree(), title)
+    # pygal draws from the bottom up. Of an outcome that no bar has, it would draw bars without a width.
+    chart.x_labels = [label for label, _ in reversed(shown)]
+    outcomes = [(place, outcome) for place, outcome in enumerate(OUTCOMES) if any(shares[place] for _, shares in shown)]
+    for place, outcome in outcomes:
+        chart.add(outcome, [shares[place] for _, shares in reversed(shown)])
+    return _clean(chart.render_tree(), title, [outcome for _, outcome in outcomes])
 
 
 def _label(row: Row) -> str:
@@ -60,18 +72,27 @@ def _printed(percent: float | None) -> str:
     return f"{percent:.0f}%" if percent is not None and percent >= _PRINTED else ""
 
 
-def _clean(root: Any, title: str) -> str:
-    """The drawing without what is not drawn. `desc` are the texts of pygal's own tooltips."""
+def _clean(root: Any, title: str, outcomes: Sequence[str]) -> str:
+    """The drawing without what is not drawn; the bars of each outcome are in groups of its class."""
     etree: Any = import_module("pygal.etree").etree
     for parent in list(root.iter()):
         for child in list(parent):
-            tag = child.tag if isinstance(child.tag, str) else ""
-            if tag.rpartition("}")[2] in {"defs", "script", "style", "desc", "title"} or not tag:
+            if _is_left_out(child):
                 parent.remove(child)
         if isinstance(parent.tag, str):
             for name in ("id", "style", "onload"):
                 parent.attrib.pop(name, None)
+        if found := _SERIES.search(parent.get("class") or ""):
+            parent.set("class", outcomes[int(found[1])])
     root.set("role", "img")
     root.set("aria-label", title)
     text: str = etree.tostring(root, encoding="unicode")
     return text
+
+
+def _is_left_out(element: Any) -> bool:
+    """Whether nobody sees an element. `desc` are the texts of pygal's own tooltips."""
+    tag = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+    if tag == "rect":
+        return not float(element.get("width", 1))
+    return not tag or tag in _UNSEEN or (tag == "text" and not element.text)
