@@ -313,6 +313,15 @@ def _sessions(sessions: Sessions, address: Callable[[Session], str], prices: Seq
 
 
 def _session(one: Session, link: str, names: Sequence[str], prices: Sequence[Price]) -> str:
+    """Its row. Most sessions are as they were when the page was rendered before."""
+    made_of, row = one.rendered.get(link, (None, ""))
+    if made_of is not prices:
+        row = _session_row(one, link, names, prices)
+        one.rendered[link] = (prices, row)
+    return row
+
+
+def _session_row(one: Session, link: str, names: Sequence[str], prices: Sequence[Price]) -> str:
     worst = one.worst or "no calls"
     leaks = sum(verdict.outcome == "leak" for turn in one.turns for verdict in turn.verdicts)
     leak = f' <span class="badge leak">{counted(leaks, "leak")}</span>' if leaks else ""

@@ -26,9 +26,9 @@ _GONE = 2000  # turns that went which are remembered, for pages that have them
 _LOOKED_AT = 8  # earlier turns of which the one is sought that a request goes on from
 
 
-@dataclass(frozen=True)  # without slots, so that what is added up once is kept
+@dataclass(frozen=True, eq=False)  # without slots, so that what is added up once is kept
 class Session:
-    """The turns of one session, in the order in which they began."""
+    """The turns of one session, in the order in which they began. When one changes, `Sessions` makes another one."""
 
     id: str
     turns: tuple[Turn, ...]
@@ -74,6 +74,11 @@ class Session:
     def seconds(self) -> float:
         """From the first request's beginning to the last reply's end."""
         return max(turn.started + (turn.seconds or 0.0) for turn in self.turns) - self.started
+
+    @cached_property
+    def rendered(self) -> dict[str, tuple[object, str]]:
+        """What a page has made of it: by its link there, with what else it was made of."""
+        return {}
 
     def tokens(self) -> Tokens:
         """All tokens that were counted; None where none of that kind was."""
