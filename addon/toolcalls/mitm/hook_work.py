@@ -6,12 +6,15 @@ one way through a reply's end, and for the usual small reply it needs no loop an
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from time import monotonic
 from typing import Any
 
 from mitmproxy import http
 
 from toolcalls.mitm import background
 from toolcalls.mitm.response_tap import AT_ONCE
+
+_STRETCH = 0.05  # seconds for which flows of a file are read before others get a turn
 
 type Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
@@ -38,6 +41,23 @@ def at_once(work: Coroutine[Any, Any, None]) -> None:
     except StopIteration:
         return
     raise RuntimeError("a step that is done in place waited")
+
+
+class Turns:
+    """Gives mitmproxy's loop a turn now and then while a file is loaded. mitmproxy loads all of it in one go
+    (https://github.com/mitmproxy/mitmproxy/blob/main/mitmproxy/addons/readfile.py), and until then answers nobody.
+    """
+
+    def __init__(self) -> None:
+        self._since = monotonic()
+
+    def next(self) -> Awaitable[None] | None:
+        """What mitmproxy awaits between two flows of a file; None for nothing."""
+        now = monotonic()
+        if now - self._since < _STRETCH or not background.loop_is_running():
+            return None
+        self._since = now
+        return asyncio.sleep(0)
 
 
 def _size(flow: http.HTTPFlow) -> int:
