@@ -43,6 +43,7 @@ COUNTS = (100, 1_000, 5_000, 10_000)
 TURNS = 10  # of a session
 REPLIES = 300  # of a WebSocket connection
 POLLS = 50
+NEWS = 10  # replies, each with a question after it
 LIMIT = 300.0  # seconds, after which the loading is given up
 
 
@@ -176,17 +177,24 @@ def _polls(web):
     for _ in range(POLLS):
         assert _asked(web, f"toolcalls?since={revision}")[0] == 204
     quiet = (_cpu(web) - before) / POLLS
-    news, size = [], 0
-    for _ in range(5):
+    news, size = 0.0, 0
+    for _ in range(NEWS):
         known = json.loads(_asked(web, "toolcalls/exchanges?since=0")[1])["revision"]
         post(web.url, asked())
         time.sleep(1.5)  # what a browser waits as well
         before = _cpu(web)
-        answers = [_asked(web, f"toolcalls?since={revision}")[1], _asked(web, f"toolcalls/exchanges?since={known}")[1]]
-        news.append(_cpu(web) - before)
+        answers = [_news(web, revision), _asked(web, f"toolcalls/exchanges?since={known}")[1]]
+        news += _cpu(web) - before
         size = sum(map(len, answers))
         revision = json.loads(answers[0])["revision"]
-    return quiet, min(news), size
+    return quiet, news / NEWS, size
+
+
+def _news(web, revision):
+    """What the page says is new, as soon as it is rendered again."""
+    while not (answer := _asked(web, f"toolcalls?since={revision}")[1]):
+        time.sleep(0.2)
+    return answer
 
 
 def _revision(web):

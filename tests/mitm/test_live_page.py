@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import zlib
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -30,6 +31,7 @@ from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.hooks import ToolCalls
+from toolcalls.mitm.page import ended_flows
 from toolcalls.mitm.page import state as page_state
 from toolcalls.mitm.page.state import PageState
 from toolcalls.mitm.recorded_verdicts import joined
@@ -224,7 +226,7 @@ def test_a_flow_that_cannot_be_shown_is_told_once_and_hides_no_other(
 ) -> None:
     flows = manyflows.session()[:3]
     fails = flows[1].id
-    monkeypatch.setattr(page_state, "turn_of", lambda one, known: 1 / 0 if one.id == fails else turn_of(one, known))
+    monkeypatch.setattr(ended_flows, "turn_of", lambda one, known: 1 / 0 if one.id == fails else turn_of(one, known))
 
     async def work() -> None:
         page = PageState()
@@ -234,6 +236,37 @@ def test_a_flow_that_cannot_be_shown_is_told_once_and_hides_no_other(
 
     _run(work)
     assert caplog.text.count(f"flow {fails} is not shown on the page: ZeroDivisionError") == 1
+
+
+def test_flows_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    turns_of = ended_flows.turns_of
+    monkeypatch.setattr(page_state, "turns_of", lambda flows, known: read.append(len(flows)) or turns_of(flows, known))
+    head = {"x-session-id": "s1"}
+    said = [manyflows.system("Be brief. " * 100)]
+    flows = [manyflows.flow_of(str(n), said, manyflows.streamed("ok"), headers=head, at=float(n)) for n in range(20)]
+
+    async def work() -> None:
+        page = PageState()
+        await page.refresh([*flows])
+        assert [turn.id for turn in page.sessions.turns()] == [flow.id for flow in flows]
+        messages = [turn.request.messages[0] for turn in page.sessions.turns()]
+        assert all(message is messages[0] for message in messages)
+        await page.refresh([*flows])
+
+    _run(work)
+    assert read == [8, 8, 4]
+
+
+def test_a_message_that_was_just_read_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed: list[bytes] = []
+    compress = zlib.compress
+    monkeypatch.setattr(zlib, "compress", lambda data, level: packed.append(data) or compress(data, level))
+    said = [manyflows.system("Be brief. " * 100)]
+    flows = [manyflows.flow_of(str(n), said, manyflows.streamed("ok"), headers={}, at=float(n)) for n in range(5)]
+    ended = [ended_flows.EndedFlow(flow, flow.metadata[flow_metadata.REPORT], set(), None) for flow in flows]
+    assert [len(turns) for turns in ended_flows.turns_of(ended, {}) if isinstance(turns, list)] == [1] * 5
+    assert len(packed) == 1
 
 
 def test_revisions_of_another_run_count_for_nothing() -> None:

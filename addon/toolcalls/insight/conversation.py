@@ -9,10 +9,10 @@ in small parts (`body`); most of a request is what the one before it said, and k
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Protocol
 
 from toolcalls.insight.any_message import NAME, calls_and_answers, role_of, strings, word
 from toolcalls.insight.redaction import redacted_text
@@ -60,8 +60,11 @@ class Message:
         return redacted_text(zlib.decompress(self.kept).decode("utf-8", "surrogatepass"))[:KEPT]
 
 
-# Messages by role and digest.
-type Known = Mapping[tuple[str, str], Message]
+class Known(Protocol):
+    """Messages by role and digest: a mapping, or what looks one up like it."""
+
+    def get(self, key: tuple[str, str], /) -> Message | None:
+        """The message, None where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ def request_summary(wire: str, body: bytes, known: Known | None = None) -> Reque
     if parts is None:
         return RequestSummary(size=len(body), unread="the request is no JSON object")
     try:
-        messages = list(_messages(wire, parts, known or {}))
+        messages = list(_messages(wire, parts, {} if known is None else known))
         tools = list(_tools(map(rawjson.value, parts.tools)))
     except RecursionError:
         return RequestSummary(size=len(body), unread="the request is nested too deeply")

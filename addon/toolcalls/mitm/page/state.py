@@ -19,18 +19,18 @@ from typing import Any
 from mitmproxy import http
 
 from toolcalls.insight import report
-from toolcalls.insight.conversation import Known
-from toolcalls.insight.exchange_record import ExchangeRecord, State
+from toolcalls.insight.exchange_record import State
 from toolcalls.insight.page import Changes, live_rows, live_why
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.sessions import Sessions
-from toolcalls.insight.turn import Turn, turn_of
+from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.flow_records import failure_report, has_report, records_in_progress, records_of, state_of
+from toolcalls.mitm.flow_records import failure_report, has_report, records_in_progress, state_of
 from toolcalls.mitm.judging import conditions, replies
 from toolcalls.mitm.page.changed_flows import ChangedFlows
 from toolcalls.mitm.page.copies import copy_of
+from toolcalls.mitm.page.ended_flows import AT_A_TIME, EndedFlow, turns_of
 from toolcalls.mitm.tables import conditions_table
 from toolcalls.mitm.views.message import tap_of
 from toolcalls.mitm.websocket.connection import replies_in_progress
@@ -46,7 +46,7 @@ _MAX_VIEWS = 8  # pages whose state is remembered
 
 
 @dataclass(slots=True)
-class _EndedFlow:
+class _ShownFlow:
     """A flow whose reply has ended, as the sessions have it.
 
     ids   of its exchanges; a WebSocket has several
@@ -62,7 +62,7 @@ class _FlowInProgress:
 
     size     bytes of the reply, or messages of the connection
     due      when it may be updated again, by the monotonic clock
-    ids      of the exchanges, as in `_EndedFlow`
+    ids      of the exchanges, as in `_ShownFlow`
     """
 
     state: State
@@ -90,7 +90,7 @@ class PageState:
     def __init__(self, rules: Callable[[], ConfigFile | None] = lambda: None) -> None:
         self.sessions = Sessions()
         self._configured = rules
-        self._ended: dict[str, _EndedFlow] = {}
+        self._ended: dict[str, _ShownFlow] = {}
         self._in_progress: dict[str, _FlowInProgress] = {}
         self._readers: dict[str, TurnReader] = {}  # of connections that are open
         self._flows = ChangedFlows()
@@ -143,41 +143,55 @@ class PageState:
     async def _bring(self, flows: Iterable[http.HTTPFlow]) -> list[str]:
         """Put flows into the sessions, as long as there is time; the ids of the rest."""
         until = monotonic() + _REFRESH_SECONDS
-        left = []
+        left: list[str] = []
+        waiting: list[EndedFlow] = []
         for flow in flows:
             if monotonic() > until:
                 left.append(flow.id)
                 continue
             try:
-                await self._update(flow)
+                await self._update(flow, waiting)
             except Exception as error:  # noqa: BLE001 - one flow that fails must not hide the others
-                # Without the traceback and the message, which may quote the exchange.
-                logger.warning(f"toolcalls: flow {flow.id} is not shown on the page: {report.describe_fault(error)}")
+                _say_not_shown(flow, error)
+            if len(waiting) >= AT_A_TIME:
+                await self._read(waiting)
+                waiting = []
+        await self._read(waiting)
         return left
 
-    async def _update(self, flow: http.HTTPFlow) -> None:
-        """Put a flow into the sessions if there is anything new in it."""
+    async def _update(self, flow: http.HTTPFlow, waiting: list[EndedFlow]) -> None:
+        """Put a flow into the sessions if there is anything new in it; what has ended is added to `waiting`."""
         report = flow.metadata[flow_metadata.REPORT] if has_report(flow) else failure_report(flow)
-        if report is not None:
-            await self._update_ended(flow, report)
+        if report is not None and (ended := self._new(flow, report)) is not None:
+            waiting.append(ended)
         if report is None or replies_in_progress(flow):
+            await self._read(waiting)  # the replies of one connection come in their order
+            waiting.clear()
             await self._update_in_progress(flow)
         else:
             self._in_progress.pop(flow.id, None)
 
-    async def _update_ended(self, flow: http.HTTPFlow, report: Mapping[str, Any]) -> None:
+    def _new(self, flow: http.HTTPFlow, report: Mapping[str, Any]) -> EndedFlow | None:
+        """A flow whose reply has ended, None where it is in the sessions as it is."""
         was = self._ended.get(flow.id)
         if was is not None and was.report == report:
-            return
+            return None
         known = set() if was is None else set(was.ids) - {flow.id}  # replies of a WebSocket that have ended
-        self._ended[flow.id] = _EndedFlow(report, tuple(known))  # what fails is not tried with each question again
-        reader, messages = self._reader(flow), self.sessions.known
-        turns = await asyncio.to_thread(
-            lambda: _turns_of(records_of(flow, report, known=known, reading=reader), messages)
-        )
-        self._ended[flow.id] = _EndedFlow(report, tuple({*known, *(turn.id for turn in turns)}))
-        for turn in turns:
-            self.sessions.put(turn)
+        self._ended[flow.id] = _ShownFlow(report, tuple(known))  # what fails is not tried with each question again
+        return EndedFlow(flow, report, known, self._reader(flow))
+
+    async def _read(self, ended: Sequence[EndedFlow]) -> None:
+        """Put flows whose replies have ended into the sessions."""
+        if not ended:
+            return
+        found = await asyncio.to_thread(turns_of, tuple(ended), self.sessions.known)
+        for one, turns in zip(ended, found, strict=True):
+            if isinstance(turns, Exception):
+                _say_not_shown(one.flow, turns)
+                continue
+            self._ended[one.flow.id] = _ShownFlow(one.report, tuple({*one.known, *(turn.id for turn in turns)}))
+            for turn in turns:
+                self.sessions.put(turn)
 
     def _reader(self, flow: http.HTTPFlow) -> TurnReader | None:
         """What has read the messages of an open connection so far; None where nothing more will come."""
@@ -264,15 +278,9 @@ class PageState:
         return int(number) if before == f"{self._run}.{id(view):x}" and number.isdigit() else 0
 
 
-def _turns_of(records: Sequence[ExchangeRecord], known: Known) -> list[Turn]:
-    """The turns of a flow. Those of a WebSocket repeat the messages of the ones before them, which are kept once."""
-    if len(records) == 1:
-        return [turn_of(records[0], known)]
-    turns, said = list[Turn](), dict(known)
-    for record in records:
-        turns.append(turn_of(record, said))
-        said.update(((one.role, one.digest), one) for one in turns[-1].request.messages)
-    return turns
+def _say_not_shown(flow: http.HTTPFlow, error: Exception) -> None:
+    """Log why a flow is not on the page, without the traceback and the message, which may quote the exchange."""
+    logger.warning(f"toolcalls: flow {flow.id} is not shown on the page: {report.describe_fault(error)}")
 
 
 def _is_shown(flow: object) -> bool:

@@ -1,0 +1,64 @@
+"""Flows whose replies have ended, read as turns in a thread, some at a time: to start a thread's work for each of them
+takes half as long as most of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mitmproxy import http
+
+from toolcalls.insight.conversation import Known, Message
+from toolcalls.insight.turn import Turn, turn_of
+from toolcalls.mitm.flow_records import records_of
+from toolcalls.mitm.websocket.turns import TurnReader
+
+AT_A_TIME = 8  # flows; together they take some milliseconds, and the loop goes on meanwhile
+
+
+@dataclass(frozen=True, slots=True)
+class EndedFlow:
+    """A flow to be read.
+
+    report   its report, or that of a failure
+    known    the ids of its exchanges that need not be read
+    reader   what has read the messages of an open connection so far; None for other flows
+    """
+
+    flow: http.HTTPFlow
+    report: Mapping[str, Any]
+    known: set[str]
+    reader: TurnReader | None
+
+
+def turns_of(flows: Sequence[EndedFlow], known: Known) -> list[list[Turn] | Exception]:
+    """The turns of each of these flows, or why it has none. What messages are `known` is not made anew."""
+    messages = _Messages(known)
+    return [_turns(one, messages) for one in flows]
+
+
+def _turns(ended: EndedFlow, messages: "_Messages") -> list[Turn] | Exception:
+    turns: list[Turn] = []
+    try:
+        for record in records_of(ended.flow, ended.report, known=ended.known, reading=ended.reader):
+            turns.append(turn_of(record, messages))
+            messages.add(turns[-1].request.messages)
+    except Exception as error:  # noqa: BLE001 - one flow that fails must not hide the others
+        return error
+    return turns
+
+
+class _Messages:
+    """Known messages, and those of the requests that were just read: each repeats what the one before it said."""
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._said: dict[tuple[str, str], Message] = {}
+
+    def get(self, key: tuple[str, str], /) -> Message | None:
+        """The message of this role and digest."""
+        return self._said.get(key) or self._known.get(key)
+
+    def add(self, messages: Sequence[Message]) -> None:
+        """Know these, too."""
+        self._said.update(((one.role, one.digest), one) for one in messages)
