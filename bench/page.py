@@ -8,7 +8,8 @@ mitmweb loads a file of sessions of ten turns each, as the addon has left them. 
     new reply      the question after one more reply: CPU time, and the bytes of the answer
     list drawn     one search through all exchanges in the browser, until its result is on the screen
 
-Before them, what the page does for each reply of a long WebSocket connection: CPU time of early and of late ones.
+Before them, what the page does for each reply of a long WebSocket connection: CPU time of early and of late ones; and
+what of a new reply is rendering the list, without mitmweb.
 """
 
 import asyncio
@@ -33,8 +34,13 @@ from support.manyflows import flow_of, system, user, write
 from support.manyflows import written as as_text
 from support.screens import PASSWORD, browser, log_in, missing_for_browser, mitmweb
 from support.spoken import SPOKEN, exchange
+from toolcalls.insight import plots
+from toolcalls.insight.page import live_overview
 from toolcalls.insight.report import make_report
+from toolcalls.insight.sessions import Sessions
+from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata
+from toolcalls.mitm.flow_records import records_of
 from toolcalls.mitm.page.state import PageState
 from toolcalls.mitm.recorded_verdicts import joined
 from toolcalls.mitm.websocket.turns import store_report, turn_reports
@@ -60,6 +66,10 @@ def main():
         return
     early, late = (sorted(costs)[len(costs) // 2] for costs in map(websocket_costs().__getitem__, _ENDS))
     print(f"CPU of the page for a reply of one WebSocket: {early:.2f} ms for replies 2 to 21, {late:.2f} at the end")
+    whole, charts = rendering_costs()
+    print(
+        f"CPU of rendering the list of 1,000 exchanges after a call: {whole:.1f} ms, of which its charts {charts:.1f}"
+    )
     print("The page in mitmweb, with its Chromium open: by the number of exchanges")
     print(f"{'exchanges':>10}{'first look':>13}{'quiet poll':>13}{'new reply':>13}{'its answer':>13}{'list drawn':>13}")
     for count in COUNTS:
@@ -92,6 +102,35 @@ def websocket_costs():
 
     asyncio.run(work())
     return costs
+
+
+def rendering_costs(count=1000, calls=30):
+    """Milliseconds of CPU for the list after each of some calls, and of these for the charts; the first one is new."""
+    sessions, charts = Sessions(), []
+    bars = plots.bars
+
+    def drawn(*given):
+        before = time.process_time()
+        try:
+            return bars(*given)
+        finally:
+            charts[-1] += time.process_time() - before
+
+    plots.bars = drawn
+    try:
+        costs = []
+        for number, flow in enumerate(_flows(count + calls)):
+            for record in records_of(flow):
+                sessions.put(turn_of(record, sessions.known))
+            if number >= count - 1:
+                charts.append(0.0)
+                before = time.process_time()
+                live_overview(sessions)
+                costs.append(time.process_time() - before)
+    finally:
+        plots.bars = bars
+    middle = sorted(range(1, len(costs)), key=costs.__getitem__)[len(costs) // 2]
+    return costs[middle] * 1000, charts[middle] * 1000
 
 
 def measure(count):
