@@ -1,4 +1,4 @@
-"""While mitmproxy loads a file of flows, which it does in one go, others get turns of its loop."""
+"""While mitmproxy loads a file of flows, which it does in one go, there are pauses for others."""
 
 import asyncio
 from io import BytesIO
@@ -10,7 +10,7 @@ from mitmproxy.test import taddons, tflow
 
 from support import archives
 from toolcalls.mitm import flow_metadata, hook_work
-from toolcalls.mitm.hook_work import Turns
+from toolcalls.mitm.hook_work import Pauses
 from toolcalls.mitm.hooks import ToolCalls
 
 
@@ -33,8 +33,8 @@ class _Seen:
         self.flows.append(flow)
 
 
-def _turns_of_others(count: int) -> tuple[set[int], list[http.HTTPFlow]]:
-    """How many flows were loaded at each turn that another task got, and the flows."""
+def _pauses_for_others(count: int) -> tuple[set[int], list[http.HTTPFlow]]:
+    """How many flows were loaded whenever another task came to its turn, and the flows."""
     seen, addon = _Seen(), ToolCalls()
     at: set[int] = set()
 
@@ -54,23 +54,23 @@ def _turns_of_others(count: int) -> tuple[set[int], list[http.HTTPFlow]]:
     return at, seen.flows
 
 
-def test_others_get_a_turn_after_a_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_a_pause_after_a_stretch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hook_work, "_STRETCH", 0)
-    at, flows = _turns_of_others(8)
+    at, flows = _pauses_for_others(8)
     assert at >= set(range(8)), "one between any two flows"
     assert all(flow_metadata.REPORT in flow.metadata for flow in flows)
 
 
-def test_a_turn_does_not_come_after_each_flow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_no_pause_after_each_flow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hook_work, "monotonic", lambda: 0.0)
-    at, flows = _turns_of_others(8)
+    at, flows = _pauses_for_others(8)
     assert at == set()
     assert len(flows) == 8
 
 
 def test_where_no_loop_runs_there_is_nothing_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hook_work, "_STRETCH", 0)
-    assert Turns().next() is None
+    assert Pauses().next() is None
 
 
 def test_a_live_reply_waits_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

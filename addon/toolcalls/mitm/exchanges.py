@@ -58,7 +58,7 @@ class Exchanges:
         self._replayed_bodies = flow_metadata.ReplayedBodies()
         self._live = Live()
         self._unknown = UnknownAPIs()
-        self._turns = hook_work.Turns()
+        self._pauses = hook_work.Pauses()
         self._websocket = WebSocketHooks(options, self._reporter, self._live)
 
     def done(self) -> None:
@@ -180,7 +180,7 @@ class Exchanges:
     def response(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
         """The reply has ended as it should, or the flow comes from a file."""
         work = hook_work.run(self._end, flow, cut=not flow.live and flow.error is not None)
-        return self._turns.next() if work is None and not flow.live else work
+        return self._pauses.next() if work is None and not flow.live else work
 
     def error(self, flow: http.HTTPFlow) -> None:
         """The reply broke off: the upstream or the client disconnected."""

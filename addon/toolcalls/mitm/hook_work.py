@@ -5,7 +5,7 @@ one way through a reply's end, and for the usual small reply it needs no loop an
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from time import monotonic
 from typing import Any
 
@@ -14,7 +14,7 @@ from mitmproxy import http
 from toolcalls.mitm import background
 from toolcalls.mitm.response_tap import AT_ONCE
 
-_STRETCH = 0.05  # seconds for which flows of a file are read before others get a turn
+_STRETCH = 0.05  # seconds for which flows of a file are read without a pause
 
 type Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 
@@ -43,9 +43,10 @@ def at_once(work: Coroutine[Any, Any, None]) -> None:
     raise RuntimeError("a step that is done in place waited")
 
 
-class Turns:
-    """Gives mitmproxy's loop a turn now and then while a file is loaded. mitmproxy loads all of it in one go
-    (https://github.com/mitmproxy/mitmproxy/blob/main/mitmproxy/addons/readfile.py), and until then answers nobody.
+class Pauses:
+    """Pauses between flows of a file, in which mitmproxy's loop does what else there is to do. mitmproxy loads all of a
+    file in one go (https://github.com/mitmproxy/mitmproxy/blob/main/mitmproxy/addons/readfile.py), and until then
+    answers nobody.
     """
 
     def __init__(self) -> None:
@@ -57,7 +58,14 @@ class Turns:
         if now - self._since < _STRETCH or not background.loop_is_running():
             return None
         self._since = now
-        return asyncio.sleep(0)
+        return _Pause()
+
+
+class _Pause:
+    """Once around the loop, as `asyncio.sleep(0)` is; but no coroutine, of which Python warns where nobody awaits it."""
+
+    def __await__(self) -> Generator[None]:
+        yield
 
 
 def _size(flow: http.HTTPFlow) -> int:
