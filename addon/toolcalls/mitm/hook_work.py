@@ -62,7 +62,7 @@ class Pauses:
 
 
 class _Pause:
-    """Once around the loop, as `asyncio.sleep(0)` is; but no coroutine, of which Python warns where nobody awaits it."""
+    """Once around the loop, like `asyncio.sleep(0)`; no coroutine, of which Python warns where nobody awaits it."""
 
     def __await__(self) -> Generator[None]:
         yield
