@@ -190,6 +190,49 @@ def test_a_mention_holds_no_text_for_long_and_still_opens_a_call() -> None:
         assert words(exchange)[-1:] == ["blocked execute_command no-rm"]
 
 
+JSON_CALL = '{"name": "execute_command", "arguments": {"command": "rm x"}}'
+
+
+@pytest.mark.parametrize("wire", SPOKEN)
+@pytest.mark.parametrize("behind", ["", "\nls> ", " <tool_call>```\n", "</tool_call> More."])
+def test_json_far_behind_its_tag_is_held_again(wire: str, behind: str) -> None:
+    """Some clients read a call whose tag is never closed up to the end of the message."""
+    prose = "Use <tool_call> for it. " + "So it is. " * (PATIENCE // 5)
+    for step in (7, 10_000):
+        left, exchange = got("hermes", cut(f"{prose}{JSON_CALL}{behind}", step), wire)
+        assert left.startswith(prose)
+        assert "No." in left
+        assert not forbidden("hermes", left)
+        assert left.endswith("More.") == behind.endswith("More.")
+        assert [word for word in words(exchange) if word.startswith("blocked")] == ["blocked execute_command no-rm"]
+    unruled = got("hermes", cut(f"{prose}{JSON_CALL}{behind}", 7), wire, {})[0]
+    permitted = f"{prose}{JSON_CALL.replace('rm', 'du')}{behind}"
+    assert unruled.startswith(f"{prose}{JSON_CALL}")
+    assert got("hermes", cut(permitted, 7), wire)[0] == got("hermes", cut(permitted, 7), wire, {})[0]
+
+
+def test_json_far_behind_a_mention_of_a_tag_holds_nothing_before_it() -> None:
+    prose = "Use <tool_call> for it. " + "So it is. " * (PATIENCE // 5)
+    out = SPOKEN["openai_chat"].said(cut(f"{prose}{{", 50))
+    shown = client_of("hermes").feed(out[: out.index(b"[DONE]") - 300]).decode()
+    assert shown.count("So it is") > PATIENCE // 10
+
+
+def test_our_text_comes_before_the_finish_reason() -> None:
+    """An open call may be found forbidden at the message's end only, when nothing of it is held."""
+    prose = "Use <execute_command> for it. " + "So it is. " * (PATIENCE // 5)
+    text = f"{prose}<command>rm x"
+    for step in (1, 7, 10_000):
+        left, exchange = got("tagged", cut(text, step))
+        assert not forbidden("tagged", left)
+        assert words(exchange)[-1:] == ["blocked execute_command no-rm"]
+    body = SPOKEN["openai_chat"].said(cut(prose, 50))
+    for size in (len(body), 40):
+        exchange = client_of("tagged")
+        out = b"".join(exchange.feed(body[at : at + size]) for at in range(0, len(body), size)) + exchange.close()
+        assert out == body, "a mention changes nothing"
+
+
 def test_a_long_value_that_no_rule_asks_for_streams() -> None:
     text = FORMS["tagged"].write("write_to_file", [("path", "a.md"), ("content", "line\n" * PATIENCE)], "So.\n")
     exchange = client_of("tagged")

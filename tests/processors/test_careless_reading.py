@@ -379,6 +379,35 @@ def test_a_mention_of_calls_in_json_is_held_as_long() -> None:
         assert came.reading.hidden == ""
 
 
+FAR = "Use <tool_call> " + "w " * PATIENCE  # a mention that has long been shown
+WIPE = '{"name":"wipe"}'
+RUN = '{"name":"run","arguments":{"cmd":"ls"}}'
+
+
+@pytest.mark.parametrize(
+    ("behind", "shown", "removed"),
+    [
+        (f"{WIPE}</tool_call> z", "# z", 1),
+        (WIPE, "#", 1),
+        (f"{RUN} y {WIPE}", "#", 1),  # a reader takes the one or the other
+        (f"{RUN}</tool_call> z", f"{RUN}</tool_call> z", 0),
+        (f"{WIPE}</tool_call> a <tool_call>{RUN}</tool_call> z", f"# a <tool_call>{RUN}</tool_call> z", 1),
+        (f"{WIPE}</tool_call> a {WIPE}", "# a #", 2),
+        (f"{WIPE}| a {WIPE}|z", "# a #z", 2),
+    ],
+)
+def test_json_far_behind_its_tag_is_judged_when_it_is_whole(behind: str, shown: str, removed: int) -> None:
+    for size in (0, 1, 7):
+        came = read("hermes", f"{FAR}{behind}".split("|"), size)
+        assert (came.shown, came.reading.hidden) == (f"{FAR}{shown}", "")
+        assert [rule for _, rule, _ in came.found] == ["no-wipe"] * removed
+
+
+def test_json_far_behind_its_tag_that_goes_on_in_another_block_hides_the_rest() -> None:
+    came = read("hermes", [f'{FAR}{{"name":"say",', '"arguments":{"note":"curl"}}</tool_call> z'])
+    assert (came.shown, came.reading.hidden) == (f'{FAR}{{"name":"say",#', GONE)
+
+
 def test_what_is_allowed_by_its_arguments_alone_is_no_mention() -> None:
     """Where all is denied that no rule allows, a call without arguments does not pass, however long it is."""
     allowing = Access((AccessRule("ls", "allow", ("run",), arguments=(Condition("cmd", "ls"),)),), "deny")

@@ -288,13 +288,16 @@ def cut(text: str, step: int) -> list[str]:
 
 
 def forbidden(form: str, text: str) -> list[tuple[str, dict[str, str]]]:
-    """The calls that the rules forbid, as the readers of a form find them in a text."""
+    """The calls that the rules forbid, as the readers of a form find them in a text. Without a name nothing is run."""
     return [
         (name, found)
         for reader in FORMS[form].readers
         for name, found in reader(text)
-        if (name == "execute_command" and str(found.get("command", "")).startswith("rm"))
-        or str(found.get("path", "")).startswith("/etc")
+        if name
+        and (
+            (name == "execute_command" and str(found.get("command", "")).startswith("rm"))
+            or str(found.get("path", "")).startswith("/etc")
+        )
     ]
 
 

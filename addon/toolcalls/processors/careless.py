@@ -51,6 +51,11 @@ class CarelessReading:
         """Whether the rest of a call that was removed is waited for."""
         return self._refused is not None
 
+    @property
+    def open(self) -> bool:
+        """Whether a call has begun and not ended."""
+        return any(call.ended is None for call in self._candidates)
+
     def passes(self, text: str) -> bool:
         """Whether the next text is shown at once. If so, it has been read."""
         if self._tail or self.hidden or self._elements or self._refused or "<" in text:
@@ -84,7 +89,7 @@ class CarelessReading:
         self._refused = None
         self._show(self._end)
         for call in self._candidates:
-            call.held = call.held and call.objects
+            call.held, call.again = call.held and call.objects, False
             call.held_from = self._end
         self._kept.boundary()
         return self._taken()
@@ -130,10 +135,19 @@ class CarelessReading:
         for call in self._candidates:
             if call.held and place > call.held_from + PATIENCE and self._may_pass(call, asked):
                 call.held = False
+        self._hold_objects(place)
         waits = [call.held_from for call in self._candidates if call.held]
         if self._refused is not None:
             waits.append(self._refused[1])
         self._show(min([place, *waits, *asked]))
+
+    def _hold_objects(self, place: int) -> None:
+        """Hold the text again in which JSON begins, however far behind the tag of its call."""
+        calls = [call for call in self._candidates if call.objects and call.ended is None and not call.held]
+        text = self._kept.text(self._decided, place) if calls else None
+        if text and (brace := text.find("{")) >= 0:
+            for call in calls:
+                call.held, call.again, call.held_from = True, True, self._decided + brace
 
     def _may_pass(self, call: Candidate, asked: Sequence[int]) -> bool:
         """Whether what came of a call is permitted, and may be a mention."""
@@ -152,12 +166,15 @@ class CarelessReading:
             if other.held and other.held_from < start and not other.judgement.only_blocks
         ]
         start = min([start, *(other.held_from for other in others)])
-        shows_part = start < self._decided < end or (call.objects and call.start < call.held_from)
+        shows_part = start < self._decided < end or (call.objects and call.start < call.held_from and not call.again)
         self._show(start)
         self._drop(end)
         self._out.append(Forbidden(call.names[0], refusal, start, end, tuple(call.learned)))
-        if call.held and call.ended is None:
+        if call.held and call.ended is None and not call.again:
             self._refused = (call, end)
+        for other in self._candidates:
+            if other.again and other.held and other.held_from >= start:
+                other.restart(end)  # its tag has left, and no JSON behind that
         self._elements = [element for element in self._elements if element.start < start]
         self._candidates = [other for other in self._candidates if not (other.held and other.held_from >= start)]
         if shows_part:

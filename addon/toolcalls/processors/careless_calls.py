@@ -36,6 +36,7 @@ class Candidate:
 
     bare      its elements carry no names in their closing tags
     held      its text waits, from `held_from` on; it is shown otherwise
+    again     it was shown, and waits from where JSON began far behind its tag
     ended     the place of its first closer, None before that
     poisoned  why it must not be closed again
     closed    by the name in the closer: a value's place and its keys, and how many closers it has had
@@ -49,10 +50,17 @@ class Candidate:
     bare: bool
     objects: bool = False
     held: bool = True
+    again: bool = False
     ended: int | None = None
     poisoned: Refusal | None = None
     learned: list[tuple[str, str]] = field(default_factory=list)
     closed: dict[str, tuple[int, tuple[str, ...], int]] = field(default_factory=dict)
+
+    def restart(self, place: int) -> None:
+        """Nothing that counts is between its tag and a place: what stood there has been removed."""
+        self.held = self.again = False
+        self.held_from = self.inside = place
+        self.closed.clear()
 
 
 @dataclass(slots=True, eq=False)
