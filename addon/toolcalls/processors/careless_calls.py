@@ -57,7 +57,7 @@ class Candidate:
     closed: dict[str, tuple[int, tuple[str, ...], int]] = field(default_factory=dict)
 
     def restart(self, place: int) -> None:
-        """Nothing that counts is between its tag and a place: what stood there has been removed."""
+        """Nothing that counts is between its tag and a place: it has been removed."""
         self.held = self.again = False
         self.held_from = self.inside = place
         self.closed.clear()
