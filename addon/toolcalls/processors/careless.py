@@ -6,9 +6,10 @@ whichever block of the message, in every reading at once: a value up to its firs
 up to its first closer and a later one. What would make a forbidden call of any reading does not leave.
 
 The text of a call is held until its first closer, or until it is longer than `PATIENCE`, as where a tool is only
-mentioned. From then on only parameters that a rule may ask for are held. If a held call is forbidden, all of it goes;
-otherwise the parameter or the closer goes without which no reading has it. All limits are places in the text, so it
-does not matter in which pieces it comes.
+mentioned. From then on only parameters that a rule may ask for are held, and JSON, which may be all of a call whose
+tag is far before it and is never closed. If a held call is forbidden, all of it goes; otherwise the parameter or the
+closer goes without which no reading has it. All limits are places in the text, so it does not matter in which pieces it
+comes.
 
 Past 300 lines: one state machine, whose states must be read against each other.
 """
