@@ -218,19 +218,13 @@ def test_json_far_behind_a_mention_of_a_tag_holds_nothing_before_it() -> None:
     assert shown.count("So it is") > PATIENCE // 10
 
 
-def test_our_text_comes_before_the_finish_reason() -> None:
-    """An open call may be found forbidden at the message's end only, when nothing of it is held."""
-    prose = "Use <execute_command> for it. " + "So it is. " * (PATIENCE // 5)
-    text = f"{prose}<command>rm x"
-    for step in (1, 7, 10_000):
-        left, exchange = got("tagged", cut(text, step))
-        assert not forbidden("tagged", left)
-        assert words(exchange)[-1:] == ["blocked execute_command no-rm"]
-    body = SPOKEN["openai_chat"].said(cut(prose, 50))
-    for size in (len(body), 40):
-        exchange = client_of("tagged")
-        out = b"".join(exchange.feed(body[at : at + size]) for at in range(0, len(body), size)) + exchange.close()
-        assert out == body, "a mention changes nothing"
+def test_a_mention_changes_nothing() -> None:
+    for form, tag in (("tagged", "<execute_command>"), ("hermes", "<tool_call>")):
+        body = SPOKEN["openai_chat"].said(cut(f"Use {tag} for it. " + "So it is. " * (PATIENCE // 5), 50))
+        for size in (len(body), 40):
+            exchange = client_of(form)
+            out = b"".join(exchange.feed(body[at : at + size]) for at in range(0, len(body), size)) + exchange.close()
+            assert out == body
 
 
 def test_a_long_value_that_no_rule_asks_for_streams() -> None:

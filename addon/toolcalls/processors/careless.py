@@ -52,11 +52,6 @@ class CarelessReading:
         """Whether the rest of a call that was removed is waited for."""
         return self._refused is not None
 
-    @property
-    def open(self) -> bool:
-        """Whether a call has begun and not ended."""
-        return any(call.ended is None for call in self._candidates)
-
     def passes(self, text: str) -> bool:
         """Whether the next text is shown at once. If so, it has been read."""
         if self._tail or self.hidden or self._elements or self._refused or "<" in text:

@@ -36,11 +36,9 @@ class CarelessMessages:
     hidden    why no more text is shown, "" where it is
     owner     who fed the latest text
     removing  never: what is removed is removed at once
-    open      never: a call that may be forbidden is held
     """
 
     removing = False
-    open = False
 
     def __init__(self, gate: Gate, form: WordForm, tools: Toolbox) -> None:
         self._gate = gate

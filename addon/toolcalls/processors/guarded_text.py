@@ -49,11 +49,6 @@ class GuardedText:
         """Whether a call is being removed, and its verdict or its end has not come yet."""
         return self._screened.removing or self._reading.removing
 
-    @property
-    def adds_at_end(self) -> bool:
-        """Whether a call is open that the end may find forbidden."""
-        return self._reading.open
-
     def passes(self, text: str) -> bool:
         """As `ScreenedText.passes`."""
         self._passed = self._screened.passes(text)

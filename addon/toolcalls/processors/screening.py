@@ -38,11 +38,8 @@ class TooManyCandidates(Exception):
 class ScreenedText:
     """One lane's text as a text client reads it.
 
-    removing      a call is being removed, and its verdict has not come yet
-    adds_at_end   never: what the end may find forbidden is held
+    removing   a call is being removed, and its verdict has not come yet
     """
-
-    adds_at_end = False
 
     def __init__(self, call_policy: CallPolicy, tools: Toolbox, rules: Chain, trip: RoundTrip) -> None:
         route = replace(

@@ -150,8 +150,8 @@ class Lane:
     @property
     def adds_at_end(self) -> bool:
         """Whether text of our own leaves behind everything else: a processor's, or what closes a block."""
-        row = self._row
-        return any(stage is not None and stage.adds_at_end for stage in (row.act, row.write, row.screen))
+        act, write = self._row.act, self._row.write
+        return (act is not None and act.adds_at_end) or (write is not None and write.adds_at_end)
 
     @property
     def decides_calls(self) -> bool:

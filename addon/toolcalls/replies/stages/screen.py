@@ -53,11 +53,6 @@ class Screening(Stage):
                 yield from self._consumed(self._held, shown=False)
             yield from self._leaving()
 
-    @property
-    def adds_at_end(self) -> bool:
-        """Whether the lane's end may find a forbidden call in what has left, behind which a text of ours is put."""
-        return not self._silent and self._screened.adds_at_end
-
     def finish(self, end: End) -> Iterator[Item]:  # noqa: ARG002 - it is the same at every end
         """All that is left."""
         # What this addon has written are whole calls.
