@@ -25,6 +25,7 @@ from support.spoken import SPOKEN, exchange
 from toolcalls.insight.page import Changes, live_overview, live_session, live_why
 from toolcalls.insight.report import make_report
 from toolcalls.insight.session_page import Block
+from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import turn_of
 from toolcalls.mitm import flow_metadata, flow_records, live, websocket_hooks
 from toolcalls.mitm.config_file import ConfigFile
@@ -253,9 +254,28 @@ def test_flows_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
         messages = [turn.request.messages[0] for turn in page.sessions.turns()]
         assert all(message is messages[0] for message in messages)
         await page.refresh([*flows])
+        monkeypatch.setattr(ended_flows, "_LARGE", 0)
+        await PageState().refresh([*flows[:3]])
 
     _run(work)
-    assert read == [8, 8, 4]
+    assert read == [8, 8, 4, 1, 1, 1], "a large one waits for no others"
+
+
+def test_a_flow_that_no_session_takes_hides_no_other(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    flows = manyflows.session()[:3]
+    fails = flows[1].id
+    put = Sessions.put
+    monkeypatch.setattr(Sessions, "put", lambda self, one: 1 / 0 if one.id == fails else put(self, one))
+
+    async def work() -> None:
+        page = PageState()
+        assert await page.refresh([*flows]) == []
+        assert [turn.id for turn in page.sessions.turns()] == [flows[0].id, flows[2].id]
+
+    _run(work)
+    assert caplog.text.count(f"flow {fails} is not shown on the page: ZeroDivisionError") == 1
 
 
 def test_a_message_that_was_just_read_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:

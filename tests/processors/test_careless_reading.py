@@ -767,3 +767,25 @@ def test_more_objects_than_are_tried_cannot_be_read() -> None:
     assert list(refused_objects(deny, '{"name": "a"}')) == []
     ((name, learned, refusal),) = refused_objects(deny, '{"name": "a", "name": "b", "args": {"cmd": "rm"}}')
     assert (name, learned, refusal.rule) == ("b", [("cmd", '"rm"')], "all")
+
+
+def test_the_search_for_json_behind_a_mention_is_linear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value that a rule asks for holds the text behind the mention, however long it is."""
+    looked_at: list[int] = []
+    text_of = KeptText.text
+
+    def counted(self: KeptText, start: int, end: int) -> str | None:
+        looked_at.append(max(0, end - start))
+        return text_of(self, start, end)
+
+    monkeypatch.setattr(KeptText, "text", counted)
+    sums = []
+    for count in (500, 1000):
+        looked_at.clear()
+        came = Reading("hermes + tagged")
+        came.feed(FAR)
+        came.feed("<run><cmd>")
+        for _ in range(count):
+            came.feed("long words ")
+        sums.append(sum(looked_at))
+    assert sums[1] < 2.5 * sums[0]

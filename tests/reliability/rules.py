@@ -35,10 +35,6 @@ from support.careless import (
 )
 from support.processorcases import route_of
 from support.spoken import TEXTUAL
-from toolcalls.events import CallStart
-from toolcalls.reading.policy import CallPolicy
-from toolcalls.reading.reader import Reader
-from toolcalls.request import Request
 from toolcalls.route import Route
 
 GROUP = "rules for text clients"
@@ -106,22 +102,17 @@ def _text_breaches(form: str, wire: str, text: str, random: Random) -> Iterator[
 def over_blocks(form: str, fraction: float, seed: int) -> Row:
     """One form's call, over two blocks of a message."""
     tally = Tally(GROUP)
-    # What is read as a call up to the first block's end is undecided there, and so blocked: permitted or not.
-    for junk, command in (("", FORBIDDEN), ("So.\n", FORBIDDEN), ("So.\n", PERMITTED)):
+    # What is well formed up to the first block's end is undecided there, and so blocked: permitted or not. One word
+    # alone in a wrapper is a stray one, with a well-formed call after it.
+    for junk, command in (("", FORBIDDEN), ("So.\n", FORBIDDEN), ("So it is.\n", PERMITTED)):
         text = FORMS[form].write("execute_command", [("title", "a"), ("command", command)], junk)
         for at in range(1, len(text)):
-            for wire, kind in BLOCKS if command == FORBIDDEN or not _is_read(text) else ():
+            for wire, kind in BLOCKS:
                 name = f"{form}, cut at {at}: {command} {junk!r} wire={wire}/{kind} seed={seed}"
                 if chosen(name, fraction, seed):
                     random = Random(seed_of(seed, name))
                     tally.count(name, _block_breaches(form, wire, kind, [text[:at], text[at:]], command, random))
     return tally.row
-
-
-def _is_read(text: str) -> bool:
-    """Whether a text is read as a call, for all the words in it."""
-    reader = Reader(CallPolicy(Route(), Request(tools=TOOLS)))
-    return any(isinstance(event, CallStart) for event in (*reader.feed(text), *reader.finish(cut=False)))
 
 
 def _block_breaches(

@@ -46,11 +46,10 @@ class Message:
     kept: bytes = b""
 
     def __reduce__(self) -> tuple[type["Message"], tuple[Any, ...]]:
-        """Its fields in order. What a dataclass does by itself takes four times as long, and a report's processes send
-        each other tens of thousands of messages.
+        """Its fields in order: a report's processes send each other tens of thousands of messages, and what a dataclass
+        does by itself takes longer than all else that is sent.
         """
-        made_of = (self.role, self.digest, self.size, self.excerpt, self.calls, self.results, self.kept)
-        return Message, made_of
+        return Message, (self.role, self.digest, self.size, self.excerpt, self.calls, self.results, self.kept)
 
     @property
     def text(self) -> str:
@@ -123,10 +122,10 @@ def request_summary(wire: str, body: bytes, known: Known | None = None) -> Reque
 
 
 def request_opening(wire: str, body: bytes) -> RequestSummary:
-    """The same of the model, the session and the messages up to the user's first: what names a session.
+    """A request as far as it names its session: the model, the session's id, the messages up to the user's first.
 
-    Of a long request it costs a small part. Where a later message makes the request one that its API does not have, the
-    user's first message may be read otherwise than by `request_summary`.
+    It costs a small part of `request_summary` where a request is long. Where a later message makes the request one that
+    its API does not have, the user's first message may be read otherwise than there.
     """
     parts = body_of(body)
     if parts is None:

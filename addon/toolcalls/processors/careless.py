@@ -42,6 +42,7 @@ class CarelessReading:
         self._tail = ""  # a tag that has begun
         self._end = 0  # of the text so far
         self._decided = 0  # up to here
+        self._without_json = 0  # up to here, from the place on that was decided then
         self._kept = KeptText()
         self._out: list[Decided | Forbidden] = []
         self.owner: object = None
@@ -140,10 +141,16 @@ class CarelessReading:
     def _hold_objects(self, place: int) -> None:
         """Hold the text again in which JSON begins, however far behind the tag of its call."""
         calls = [call for call in self._candidates if call.objects and call.ended is None and not call.held]
-        text = self._kept.text(self._decided, place) if calls else None
-        if text and (brace := text.find("{")) >= 0:
-            for call in calls:
-                call.held, call.again, call.held_from = True, True, self._decided + brace
+        start = max(self._decided, self._without_json)
+        text = self._kept.text(start, place) if calls else None
+        if text is None:
+            return
+        brace = text.find("{")
+        if brace < 0:
+            self._without_json = max(start, place)
+            return
+        for call in calls:
+            call.held, call.again, call.held_from = True, True, start + brace
 
     def _may_pass(self, call: Candidate, asked: Sequence[int]) -> bool:
         """Whether what came of a call is permitted, and may be a mention."""

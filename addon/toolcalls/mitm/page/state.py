@@ -23,14 +23,14 @@ from toolcalls.insight.exchange_record import State
 from toolcalls.insight.page import Changes, live_rows, live_why
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.sessions import Sessions
-from toolcalls.insight.turn import turn_of
+from toolcalls.insight.turn import Turn, turn_of
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.flow_records import failure_report, has_report, records_in_progress, state_of
 from toolcalls.mitm.judging import conditions, replies
 from toolcalls.mitm.page.changed_flows import ChangedFlows
 from toolcalls.mitm.page.copies import copy_of
-from toolcalls.mitm.page.ended_flows import AT_A_TIME, EndedFlow, turns_of
+from toolcalls.mitm.page.ended_flows import EndedFlow, are_enough, turns_of
 from toolcalls.mitm.tables import conditions_table
 from toolcalls.mitm.views.message import tap_of
 from toolcalls.mitm.websocket.connection import replies_in_progress
@@ -143,8 +143,7 @@ class PageState:
     async def _bring(self, flows: Iterable[http.HTTPFlow]) -> list[str]:
         """Put flows into the sessions, as long as there is time; the ids of the rest."""
         until = monotonic() + _REFRESH_SECONDS
-        left: list[str] = []
-        waiting: list[EndedFlow] = []
+        left, waiting = list[str](), list[EndedFlow]()
         for flow in flows:
             if monotonic() > until:
                 left.append(flow.id)
@@ -153,9 +152,9 @@ class PageState:
                 await self._update(flow, waiting)
             except Exception as error:  # noqa: BLE001 - one flow that fails must not hide the others
                 _say_not_shown(flow, error)
-            if len(waiting) >= AT_A_TIME:
+            if are_enough(waiting):
                 await self._read(waiting)
-                waiting = []
+                waiting.clear()
         await self._read(waiting)
         return left
 
@@ -186,12 +185,18 @@ class PageState:
             return
         found = await asyncio.to_thread(turns_of, tuple(ended), self.sessions.known)
         for one, turns in zip(ended, found, strict=True):
-            if isinstance(turns, Exception):
-                _say_not_shown(one.flow, turns)
-                continue
-            self._ended[one.flow.id] = _ShownFlow(one.report, tuple({*one.known, *(turn.id for turn in turns)}))
-            for turn in turns:
-                self.sessions.put(turn)
+            try:
+                self._put(one, turns)
+            except Exception as error:  # noqa: BLE001 - one flow that fails must not hide the others
+                _say_not_shown(one.flow, error)
+
+    def _put(self, ended: EndedFlow, turns: list[Turn] | Exception) -> None:
+        """Put the turns of a flow into the sessions. Raises why it has none."""
+        if isinstance(turns, Exception):
+            raise turns
+        self._ended[ended.flow.id] = _ShownFlow(ended.report, tuple({*ended.known, *(turn.id for turn in turns)}))
+        for turn in turns:
+            self.sessions.put(turn)
 
     def _reader(self, flow: http.HTTPFlow) -> TurnReader | None:
         """What has read the messages of an open connection so far; None where nothing more will come."""
