@@ -29,6 +29,8 @@ from support.careless import (
     forbidden,
     fragments,
     in_blocks,
+    inserted,
+    is_forbidden,
     written,
 )
 from support.carelessclients import STEPS, client_of, got
@@ -99,12 +101,24 @@ def test_a_call_over_several_blocks_is_one_call(form: str, wire: str, body_form:
             blocks = blocks_of(wire, body_form, through(exchange, in_blocks(wire, body_form, parts)))
             assert exchange.failure is None
             if command.startswith("rm"):
-                assert not forbidden(form, "".join(blocks)), parts
-                assert not forbidden(form, "\n".join(blocks)), parts
+                assert not is_forbidden(form, blocks), parts
             else:
                 unruled = client_of(dialect, wire, body_form, {})
                 assert blocks == blocks_of(wire, body_form, through(unruled, in_blocks(wire, body_form, parts)))
                 assert not [word for word in words(exchange) if word.startswith("blocked")]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_reader_finds_a_forbidden_call_with_something_in_it(form: str) -> None:
+    """In each of its places, also far more than a tag has, or than is held of a call that nobody forbids."""
+    played = some(a_few(inserted(form, "rm -rf x"), 200, form), 40, form)
+    found = [(name, parts) for name, parts in played if is_forbidden(form, parts)]
+    assert len(found) > len(played) / 4
+    for name, parts in found:
+        exchange = client_of(FORMS[form].dialect, "anthropic", "sse")
+        blocks = blocks_of("anthropic", "sse", through(exchange, in_blocks("anthropic", "sse", parts)))
+        assert exchange.failure is None
+        assert not is_forbidden(form, blocks), name
 
 
 SPLIT = {
@@ -120,10 +134,10 @@ SPLIT = {
 def test_a_tag_over_two_blocks_is_one_and_is_none(title: str) -> None:
     """Clients join blocks with nothing or with a line end."""
     form, parts = SPLIT[title]
-    assert any(forbidden(form, apart.join(parts)) for apart in ("", "\n"))
+    assert is_forbidden(form, parts)
     exchange = client_of(form, "anthropic", "sse")
     blocks = blocks_of("anthropic", "sse", through(exchange, in_blocks("anthropic", "sse", parts)))
-    assert not any(forbidden(form, apart.join(blocks)) for apart in ("", "\n")), blocks
+    assert not is_forbidden(form, blocks), blocks
 
 
 FILE = "<write_to_file>\n<path>{}</path>\n<content>x</content>\n{}\n</write_to_file>"

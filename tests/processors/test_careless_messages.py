@@ -4,11 +4,13 @@ Each row is a reply in its blocks, what is shown of it, with # for each call tha
 places they name, and why no more is shown. It is the same however the blocks are cut.
 """
 
+from contextlib import nullcontext
+
 import pytest
 
 from toolcalls.processors.access import Gate
 from toolcalls.processors.careless_calls import Decided, Forbidden, Hidden
-from toolcalls.processors.careless_messages import CarelessMessages
+from toolcalls.processors.careless_messages import REMEMBERED, CarelessMessages
 from toolcalls.processors.careless_words import WORD_FORMS
 from toolcalls.request import Tool
 from toolcalls.route import Access, AccessRule, Condition
@@ -24,6 +26,7 @@ RULES = (
     AccessRule("no-rm", "block", ("run",), arguments=(Condition("cmd", "rm"),)),
     AccessRule("no-wipe", "block", ("wipe",)),
 )
+FAR = "a call may have begun too far before it"
 GONE = "a call goes on behind a block's end"
 # Of each form: a forbidden call, with its end.
 WIPE = {
@@ -211,9 +214,30 @@ def test_what_cannot_be_read_is_not_shown(form: str) -> None:
 
 def test_what_an_earlier_block_has_shown_is_remembered_so_far() -> None:
     begun, rest, _ = SPLIT["forge"]
-    for words, hidden in ((8_000, GONE), (9_000, "")):
-        came = read("forge", [begun + "w" * words, rest])
-        assert came.reading.hidden == hidden
+    for words, why in ((REMEMBERED - len(begun), GONE), (REMEMBERED - len(begun) + 1, FAR)):
+        came = read("forge", [begun + "w" * words])
+        assert (came.shown, came.reading.hidden) == (came.text, "")
+        assert not came.reading.passes("More.")
+        with pytest.raises(Hidden, match=FAR) if why == FAR else nullcontext():
+            came.feed(rest)
+            came.boundary()
+        assert came.reading.hidden == why
+        assert came.shown.removesuffix("#") == begun + "w" * words
+    # What has begun nothing needs no memory.
+    came = read("forge", ["w" * 2 * REMEMBERED, "w" * REMEMBERED + begun, rest])
+    assert came.reading.hidden == GONE
+
+
+def test_earlier_blocks_are_not_read_again_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = SPLIT["react"][0]
+    monkeypatch.setattr("toolcalls.processors.careless_messages._AGAIN", 3 * len(begun) + 3)
+    came = read("react", [begun, "a", "b"])
+    assert (came.shown, came.reading.hidden) == (f"{begun}ab", "")
+    came.feed("c")
+    came.boundary()
+    with pytest.raises(Hidden, match=FAR):
+        came.feed("d")
+    assert came.shown == f"{begun}abc"
 
 
 def test_what_is_forbidden_around_what_went_goes_with_it() -> None:

@@ -5,11 +5,12 @@ the same however the blocks are cut. Then the limits: how long what is held, and
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 
 from support.carelessgate import GATE, RULES, TOOLS, tags
+from support.growth import grows_with_its_input
 from toolcalls.processors.access import Gate
 from toolcalls.processors.careless import PATIENCE, CarelessReading
 from toolcalls.processors.careless_calls import Decided, Forbidden, Hidden, refused_objects
@@ -648,8 +649,10 @@ TAGS = [
     ("invoke", "</parameter>", ("closer", (), "</parameter>")),
     ("invoke", "<parameter>", None),
     ("invoke", "<cmd>", None),
-    ("invoke", "<invoke data-name='a'>", None),
-    ("invoke", "<invoke x='>", ("call", ("run", "write", "read", "wipe", "say"), "<invoke x='>")),
+    ("invoke", "<invoke data-name='a'>", ("call", ("a",), "<invoke data-name='a'>")),
+    ("invoke", "<invoke filename='a'>", None),
+    ("invoke", "<invoke name='a b\"c'>", ("call", ("a", 'a b"c'), "<invoke name='a b\"c'>")),
+    ("invoke", '<parameter ="a" name=b>', ("value", ("b", 'a" name=b'), '<parameter ="a" name=b>')),
     ("qwen3_xml", "<function=run>", ("call", ("run",), "<function=run>")),
     ("qwen3_xml", '<function = "run" >', ("call", ("run",), '<function = "run" >')),
     ("qwen3_xml", "<function=run\n", ("call", ("run",), "<function=run")),
@@ -669,7 +672,18 @@ TAGS = [
 ]
 
 
-@pytest.mark.parametrize(("dialect", "text", "tag"), TAGS)
+WIDE = [  # up to the first `>`, whatever comes before that
+    ("invoke", "<invoke name='a' <b>c</b>", ("call", ("a",), "<invoke name='a' <b>")),
+    ("invoke", "<x:invoke </invoke> name='a'>", ("end", (), "</invoke>")),
+    ("invoke", "<invoke name=a</invoke> b>", ("call", ("a</invoke", "a<"), "<invoke name=a</invoke>")),
+    ("invoke", "<parameter name='a'</parameter>>", ("value", ("a",), "<parameter name='a'</parameter>")),
+    ("invoke", "<parameter-- name='a'>", ("value", ("a",), "<parameter-- name='a'>")),
+    ("invoke", "<parameters name='a'>", None),
+    ("invoke", "<invoke x='>", ("call", ("run", "write", "read", "wipe", "say"), "<invoke x='>")),
+]
+
+
+@pytest.mark.parametrize(("dialect", "text", "tag"), TAGS + WIDE)
 def test_a_tag_is_known(dialect: str, text: str, tag: tuple[str, tuple[str, ...], str] | None) -> None:
     assert found(dialect, text) == ([] if tag is None else [tag])
     assert tags(dialect)
@@ -697,7 +711,144 @@ def test_a_tag_of_one_dialect_is_known_beside_those_of_others(
     ],
 )  # fmt: skip
 def test_a_tag_that_has_begun_is_waited_for(text: str, begun: int) -> None:
-    assert Tags.begun(text) == begun
+    assert tags("tagged").begun(text) == begun
+
+
+def test_a_function_ends_with_its_line() -> None:
+    for text, begun in (("<function=a", 0), ("<function=\n", 0), ("<function=a\n", 12), ("<function=a\nb", 13)):
+        assert tags("qwen3_xml").begun(text) == begun
+        assert tags("tagged").begun(text) == 0
+
+
+@pytest.mark.parametrize(
+    ("dialects", "begun", "waits"),
+    [
+        ("tagged", "<run ", True), ("tagged", "<RUN ", True), ("tagged", "</run ", True), ("tagged", "<cmd ", True),
+        ("tagged", "<args ", True), ("tagged", "<command ", True), ("tagged", "<b ", False),
+        ("tagged", "<invoke ", False), ("tagged", "<function=", False),
+        ("invoke", "<invoke ", True), ("invoke", "<x:invoke ", True), ("invoke", "</parameter ", True),
+        ("invoke", "<b ", False),
+        ("qwen3_xml", "<function=", True), ("qwen3_xml", "<parameter=a=b", True),
+        ("qwen3_xml", "<parameter=a=b<", True), ("qwen3_xml", "<b ", False),
+        ("hermes", "<tool_call ", True), ("hermes", "</tool_call ", True), ("hermes", "<b ", False),
+    ],
+)  # fmt: skip
+def test_a_long_tag_is_waited_for_where_its_name_counts(dialects: str, begun: str, waits: bool) -> None:
+    text = begun.removesuffix("<") + "w" * LONGEST + "<" * begun.endswith("<")
+    text = text if begun[-1] in " =b<" else begun + " " * LONGEST
+    assert tags(dialects).begun(f"So. {text}") == 4 + len(text) * (not waits)
+
+
+@pytest.mark.parametrize(
+    ("text", "begun"),
+    [
+        ("a<invoke b <c", 1), ("a<invoke b <c>", 14), ("a<b <parameter c <d <e", 4), ("<invoke> <parameter", 9),
+        ("<invoked a <b", 11), ("<invoke- <b ", 0),
+    ],
+)  # fmt: skip
+def test_a_tag_up_to_its_first_closing_sign_is_waited_for(text: str, begun: int) -> None:
+    assert tags("invoke").begun(text) == begun
+
+
+@pytest.mark.parametrize(
+    ("dialect", "blocks", "expected"),
+    [
+        ("invoke", ["<invoke name='a", "b'>"], [("call", ("ab", "a", "a\nb"), "<invoke name='ab'>")]),
+        ("invoke", ["<invoke", "name='a'>"], [("call", ("a",), "<invokename='a'>")]),
+        ("invoke", ["<in", "voke name='a'>"], [("call", ("a",), "<invoke name='a'>")]),
+        ("tagged", ["<ru", "n>"], [("call", ("run",), "<run>"), ("value", ("ru",), "<run>")]),
+        ("tagged", ["<run", ">"], [("call", ("run",), "<run>")]),
+        ("tagged", ["<run>a</run", ">b"], [("call", ("run",), "<run>"), ("end", ("run",), "</run>")]),
+        (
+            "qwen3_xml",
+            ["<function=ru", "n>"],
+            [("call", ("ru",), "<function=ru"), ("call", ("run",), "<function=run>")],
+        ),
+        (
+            "qwen3_xml",
+            ["<parameter=a=b", "c</parameter>"],
+            [("given", ("a",), "<parameter=a=bc</parameter>")] * 2,
+        ),
+        (
+            "tagged",
+            ["a", "b<ru", "n>c<cm", "", "d>e"],
+            [("call", ("run",), "<run>"), ("value", ("ru",), "<run>"), ("value", ("cmd", "cm"), "<cmd>")],
+        ),
+    ],
+)
+def test_a_tag_over_blocks_is_one_with_a_line_end_and_without(
+    dialect: str, blocks: list[str], expected: list[object]
+) -> None:
+    text = "".join(blocks)
+    ends = [sum(map(len, blocks[:number])) for number in range(1, len(blocks))]
+    apart = tags(dialect).found_apart(text, ends)
+    assert [(tag.kind, tag.names, text[tag.start : tag.end]) for tag in apart] == expected
+
+
+LONG_TAGS = {  # a tag that never ends, and what forbids the call when it does
+    "invoke": ("<invoke id='", "' name='wipe'>"),
+    "wide": ("<invoke a <b ", " name='wipe'>"),
+    "function": ("<function=", "wipe>"),
+    "element": ("<wipe a='", "'>"),
+    "parameter": ("<run><cmd a='", "'>rm</cmd></run>"),
+}
+FORM = {"invoke": "invoke", "wide": "invoke", "function": "qwen3_xml", "element": "tagged", "parameter": "tagged"}
+
+
+@pytest.mark.parametrize("title", LONG_TAGS)
+@pytest.mark.parametrize("words", ["w ", " "])
+def test_a_long_tag_is_one(title: str, words: str) -> None:
+    begin, end = LONG_TAGS[title]
+    if title == "function" and words.strip():
+        begin, end = "<function=wipe", ">"  # its name is all of it
+        words = " "
+    for size in (1, 7, 1000):
+        came = read(FORM[title], [f"So. {begin}{words * 2000}{end} Then."], size)
+        assert len(came.found) == 1, size
+        assert came.shown == "So. # Then."
+
+
+@pytest.mark.parametrize("title", LONG_TAGS)
+def test_a_tag_that_never_ends_is_read_once(title: str) -> None:
+    begin, end = LONG_TAGS[title]
+
+    def work(size: int) -> Callable[[], object]:
+        def all_of_it() -> None:
+            reading = CarelessReading(GATE, tags(FORM[title]))
+            reading.feed(begin)
+            for _ in range(size):
+                assert reading.feed(" < w\n " if title == "wide" else "     ") == []
+            assert any(isinstance(one, Forbidden) for one in reading.feed(end))
+
+        return all_of_it
+
+    grows_with_its_input(work, 2000)
+    came = Reading(FORM[title])
+    for piece in (begin, *[" " * 500] * 5):
+        came.feed(piece)
+    assert came.shown == ""
+
+
+def test_a_tag_inside_of_one_that_goes_on_is_found_once() -> None:
+    text = "<invoke a <function=wipe\n b <c d <e f > So."
+    for size in (1, 3, 100):
+        # As a function, and as an attribute of the tag around it.
+        assert [name for name, _, _ in read("invoke + qwen3_xml", [text], size).found] == ["wipe"] * 2
+    blocks = ["<function=wi", "pe>", "So."]
+    for size in (1, 3, 100):
+        came = read("qwen3_xml", blocks, size)
+        assert [name for name, _, _ in came.found] == ["wipe"]
+        assert came.shown == "<function=wi#"
+
+
+def test_a_tag_in_which_another_begins_is_one_and_the_other() -> None:
+    text = "<invoke a <invoke name='a'>"
+    assert found("invoke", text) == [("call", ("a",), text), ("call", ("a",), "<invoke name='a'>")]
+
+
+def test_what_a_long_tag_has_hidden_is_read_where_its_block_ends() -> None:
+    came = read("invoke + qwen3_xml", [f"<invoke {'<b ' * LONGEST}", "<function=wipe\n", "So."])
+    assert ("wipe", "no-wipe", "") in came.found
 
 
 def test_no_careless_parser_is_known_of_some_dialects() -> None:

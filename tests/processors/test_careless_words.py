@@ -4,8 +4,11 @@ Each row is a text and the calls that some parser finds in it: where, under whic
 have, as JSON. Then where a call may begin that goes on in the next piece, and how much is looked at.
 """
 
+from collections.abc import Callable
+
 import pytest
 
+from support.growth import grows_with_its_input
 from toolcalls.processors.careless_words import WORD_FORMS, _Room
 from toolcalls.processors.json_members import members_of
 from toolcalls.request import Tool
@@ -340,7 +343,7 @@ def test_parameters_may_stand_before_the_name_and_at_the_very_beginning() -> Non
 OPENERS = {
     "forge": ["<tool>", "<  tool>", "<TOOL id='1'>", "<tool\n a>"],
     "continue_codeblock": ["```tool", "TOOL_NAME:", "toolname:"],
-    "react": ["Action:", "action 1:", "Action ** :", "{"],
+    "react": ["Action:", "action 1:", "Action ** :", f"Action{' ' * 40}:", "{"],
 }
 NO_OPENERS = {
     "forge": ["<toolbox>", "<tools", "</tool>", "tool", "<a><b"],
@@ -371,6 +374,34 @@ def test_what_begins_nothing_is_not_waited_for(dialect: str, text: str) -> None:
 
 
 # --- how much ---------------------------------------------------------------------------------------------------------
+
+LONG = {  # a call with far more in it than anyone writes, in the place of {0}
+    "forge": ["<tool {0}><tool_name>run</tool_name></tool>", "<tool><tool_name {0}>run</tool_name></tool>"],
+    "continue_codeblock": ["TOOL_NAME: run{0}\nBEGIN_ARG: cmd\nls", "TOOL_NAME: run\n{0}BEGIN_ARG: cmd\n{0}ls"],
+    "react": [
+        "Action{0}: run\nAction Input: ls", "Action: run\nAction{0} Input{0}: ls", "Action: run{0}\nAction Input: ls",
+        "Action: run\nAction Input: ls{0}\nThought: x", "Action: run\nAction Input: {{{0} cmd",
+        "Action: run\nAction Input: {{cmd{0}: ls{0}",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("filler", [" ", "\n", "\n ", "w", "w ", "1", ".", '"'])
+@pytest.mark.parametrize(("dialect", "call"), [(name, one) for name, found in LONG.items() for one in found])
+def test_the_work_on_a_long_call_grows_with_it(dialect: str, call: str, filler: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        text = call.format(filler * size)
+
+        def found() -> None:
+            WORD_FORMS[dialect].opener.search(text)
+            calls(dialect, text)
+
+        return found
+
+    grows_with_its_input(work, 4000)
+    if not filler.strip() and "\n" not in filler and "{0} cmd" not in call:
+        assert [names for _, names, _ in calls(dialect, call.format(filler * 4000))] == [("run",)]
+
 
 ONE = {
     "forge": "<tool>\n",

@@ -1,8 +1,8 @@
 """Group: rules for text clients. Nothing that leaves is a forbidden call to the most careless parser of a dialect.
 
 The shapes of `support.careless` with a forbidden and a permitted command, on every wire; the same calls cut into two
-blocks, anywhere; and texts made of tags and words. A forbidden call that a reader finds in what leaves is invented. A
-permitted one that does not leave byte for byte is altered.
+blocks, anywhere; calls with something inserted, anywhere; and texts made of tags and words. A forbidden call that a
+reader finds in what leaves is invented. A permitted one that does not leave byte for byte is altered.
 """
 
 from collections.abc import Iterator
@@ -30,6 +30,8 @@ from support.careless import (
     forbidden,
     fragments,
     in_blocks,
+    inserted,
+    is_forbidden,
     of_fragments,
     written,
 )
@@ -39,6 +41,7 @@ from toolcalls.route import Route
 
 GROUP = "rules for text clients"
 TEXTS = 3000  # made of fragments, of each form
+INSERTED = 0.2  # of a hundred thousand texts with something in them, whose seeds choose others
 BLOCKS: tuple[tuple[str, Literal["sse", "whole"]], ...] = tuple(
     (wire, form) for wire in ("anthropic", "openai_responses") for form in ("sse", "whole")
 )
@@ -51,6 +54,7 @@ def jobs(fraction: float, seed: int) -> Iterator[Job]:
         for wire in TEXTUAL:
             yield Job(in_shapes, (form, wire, fraction, seed))
         yield Job(over_blocks, (form, fraction, seed))
+        yield Job(with_something_in_it, (form, fraction, seed))
         yield Job(made_of_tags, (form, fraction, seed))
 
 
@@ -115,6 +119,18 @@ def over_blocks(form: str, fraction: float, seed: int) -> Row:
     return tally.row
 
 
+def with_something_in_it(form: str, fraction: float, seed: int) -> Row:
+    """One form's forbidden call with something in each of its places, in one block or in two."""
+    tally = Tally(GROUP)
+    for title, parts in inserted(form, FORBIDDEN):
+        wire, kind = Random(title).choice(BLOCKS)
+        name = f"{form}, {title} wire={wire}/{kind} seed={seed}"
+        if chosen(name, fraction * INSERTED, seed) and is_forbidden(form, parts):
+            random = Random(seed_of(seed, name))
+            tally.count(name, _block_breaches(form, wire, kind, parts, FORBIDDEN, random))
+    return tally.row
+
+
 def _block_breaches(
     form: str, wire: str, kind: Literal["sse", "whole"], parts: list[str], command: str, random: Random
 ) -> Iterator[Breach]:
@@ -123,9 +139,8 @@ def _block_breaches(
     yield from invariants.sound(outcome, Faulted(reply.body, tuple(pieces)))
     blocks = blocks_of(wire, kind, outcome.out)
     if command == FORBIDDEN:
-        for apart in ("", "\n"):  # clients join blocks with the one or the other
-            if found := forbidden(form, apart.join(blocks)):
-                yield Breach("invented", f"{found} in {blocks}")
+        if is_forbidden(form, blocks):
+            yield Breach("invented", f"a forbidden call in {blocks}")
         return
     unruled, _ = driven_cut(reply, random, route_for(FORMS[form].dialect, ruled=False))
     if blocks != blocks_of(wire, kind, unruled.out):

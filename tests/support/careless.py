@@ -152,7 +152,8 @@ def continues(text: str) -> Calls:
 def react(text: str) -> Calls:
     """What LangChain's pattern finds, from each action on; and JSON with a name, in a fence or in the open."""
     for at in (match.start() for match in re.finditer("Action", text)):
-        call = re.match(r"Action\s*\d*\s*:\s*(.*?)\s*Action\s*\d*\s*Input\s*\d*\s*:\s*(.*)", text[at:], re.DOTALL)
+        label = r"Action\s*+\d*+\s*+"
+        call = re.match(rf"{label}:(.*?){label}Input\s*+\d*+\s*+:\s*+(.*)", text[at:], re.DOTALL)
         if call is None:
             continue
         name = call[1].strip().partition("\n")[0]
@@ -280,6 +281,35 @@ AROUND = {
     "mention": "Use `<execute_command>` for it.\n\n{}\nDone.\n",
     "behind": "{}\n\nMore to say about <b>it</b>.\n",
 }
+
+
+INSERTS = (
+    *("w", "1", "é", " ", "\n", "\r", "\u00a0", "w ", "w\n", "* ", "--", "/", "\\", "=", "[", "{", "}", "&lt;"),
+    *('"', "'", "`", "```", "<", "<b", "<b>", "</b>", "</invoke>", "</parameter>", "<!--", "-->", "<![CDATA[", "]]>"),
+    *(one * (9_000 // len(one)) for one in ("w ", "w\n", " ", "\n", "w", "1", "<b> ")),
+)
+# The blocks of a message, of a text, what is inserted and what comes after it.
+ARRANGED: dict[str, Callable[[str, str, str], list[str]]] = {
+    "one block": lambda before, inserted, after: [before + inserted + after],
+    "first block": lambda before, inserted, after: [before + inserted, after],
+    "second block": lambda before, inserted, after: [before, inserted + after],
+}
+
+
+def inserted(form: str, command: str) -> list[tuple[str, list[str]]]:
+    """A call with something in each of its places, as the blocks of a message, each with its name."""
+    text = FORMS[form].write("execute_command", [("title", "a"), ("command", command)], "")
+    return [
+        (f"{how}, {one[:9]!r} at {at}, {len(one)}", arranged(text[:at], one, text[at:]))
+        for at in range(len(text) + 1)
+        for one in INSERTS
+        for how, arranged in ARRANGED.items()
+    ]
+
+
+def is_forbidden(form: str, blocks: Sequence[str]) -> bool:
+    """Whether a reader finds a forbidden call in a message: clients join blocks with nothing or with a line end."""
+    return any(forbidden(form, apart.join(blocks)) for apart in ("", "\n"))
 
 
 def cut(text: str, step: int) -> list[str]:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from toolcalls.processors.access import Gate, Judgement, Refusal
 from toolcalls.processors.careless_calls import Candidate, Decided, Element, Forbidden, Hidden, refused_objects
-from toolcalls.processors.careless_tags import NESTED, Tag, Tags, as_json
+from toolcalls.processors.careless_tags import LONGEST, NESTED, Tag, Tags, as_json
 from toolcalls.processors.careless_text import LINGERS, KeptText
 
 PATIENCE = 2000  # characters of a call, or after one that was removed, that are held though no rule asks for them
@@ -39,7 +39,10 @@ class CarelessReading:
         self._candidates: list[Candidate] = []
         self._elements: list[Element] = []
         self._refused: tuple[Candidate, int] | None = None
-        self._tail = ""  # a tag that has begun
+        self._begun = 0  # the place of a tag that has begun, that of the end for none
+        self._signs = ""  # of which one comes before that tag is another, where it is long
+        self._unread = False  # it went on without one
+        self._handled: set[tuple[str, int, int]] = set()  # tags inside of it
         self._end = 0  # of the text so far
         self._decided = 0  # up to here
         self._without_json = 0  # up to here, from the place on that was decided then
@@ -55,31 +58,48 @@ class CarelessReading:
 
     def passes(self, text: str) -> bool:
         """Whether the next text is shown at once. If so, it has been read."""
-        if self._tail or self.hidden or self._elements or self._refused or "<" in text:
+        if self._begun < self._end or self.hidden or self._elements or self._refused or "<" in text:
             return False
         if any(call.held or call.ended is None for call in self._candidates):
             return False
         self._store(text)
-        self._decided = self._end
+        self._decided = self._begun = self._end
         return True
 
     def feed(self, text: str) -> list[Decided | Forbidden]:
         """What is decided with the next text. Raises Hidden, after which nothing is decided any more."""
         if self.hidden:
             raise Hidden(self.hidden)
-        work = self._tail + text
-        base = self._end - len(self._tail)
         self._store(text)
-        last = 0
-        for tag in self._tags.found(work):
-            self._handle(tag, base)
-            last = tag.end
-        self._tail = work[max(self._tags.begun(work), last) :]
-        self._settle(self._end - len(self._tail))
+        self._unread = bool(self._signs) and not any(sign in text for sign in self._signs)
+        if not self._unread:
+            self._read()
         return self._taken()
+
+    def _read(self) -> None:
+        """Find the tags in what is not read yet."""
+        base = self._begun
+        work = self._kept.text(base, self._end) or ""
+        ends = self._kept.ends(base, self._end)
+        found = self._tags.found_apart(work, [place - base for place in ends]) if ends else self._tags.found(work)
+        begun = self._tags.begun(work)
+        handled, self._handled = self._handled, set()
+        for tag in found:
+            place = (tag.kind, base + tag.start, base + tag.end)
+            if place not in handled:
+                self._handle(tag, base)
+            if tag.start >= begun:
+                self._handled.add(place)
+        self._begun = base + begun
+        is_long = len(work) - begun >= LONGEST
+        self._signs = self._tags.signs_of_end(work[begun : begun + LONGEST]) if is_long else ""
+        self._settle(self._begun)
 
     def boundary(self) -> list[Decided | Forbidden]:
         """What is decided where a block ends, and perhaps the reply. Some parsers run what they have by then."""
+        if self._unread:
+            self._unread = False
+            self._read()
         for call in list(self._candidates):
             if call.ended is None and call in self._candidates:
                 self._judge_open(call)
@@ -107,7 +127,7 @@ class CarelessReading:
         open_ = [element.inside for element in self._elements]
         open_ += [call.inside for call in self._candidates if call.objects and call.ended is None]
         values = [value[0] for call in self._candidates for value in call.closed.values() if value[0] > recent]
-        kept.forget(min([self._end - len(text) - len(self._tail), *open_, *values]))
+        kept.forget(min([self._begun, *open_, *values]))
 
     # What leaves
 

@@ -12,7 +12,9 @@ from toolcalls.processors.careless_calls import Decided, Forbidden, Hidden
 from toolcalls.processors.careless_words import WordCall, WordForm
 from toolcalls.values.toolbox import Toolbox
 
-_REMEMBERED = 8 * 1024  # characters that earlier blocks have shown, in which a call may begin
+REMEMBERED = 64 * 1024  # characters that earlier blocks have shown, in which a call may begin
+_AGAIN = 1 << 24  # such characters that are read again in a reply, of all its blocks together
+_LONGEST = 64  # characters of what may be the beginning of an opener
 _REMOVALS = 16  # of one block; where more would go, all of it goes
 
 
@@ -45,6 +47,7 @@ class CarelessMessages:
         self._form = form
         self._tools = tools
         self._shown = ""  # by earlier blocks, from the first opener on; else what may be the beginning of one
+        self._again = _AGAIN
         self._tail = ""  # of this block, which may be the beginning of an opener
         self._held: list[str] = []
         self._decided = 0
@@ -62,6 +65,8 @@ class CarelessMessages:
 
     def feed(self, text: str) -> list[Decided | Forbidden]:
         """What is decided with the next text. Raises Hidden, after which nothing is decided any more."""
+        if self._again < 0:
+            self.hidden = "a call may have begun too far before it"
         if self.hidden:
             raise Hidden(self.hidden)
         if self._held or self._shown:
@@ -125,7 +130,8 @@ class CarelessMessages:
         """Remember what later blocks may go on with."""
         opener = self._form.opener.search(shown)
         begin = self._begun(shown) if opener is None else opener.start()
-        self._shown = shown[max(begin, len(shown) - _REMEMBERED) :]
+        self._shown = shown[begin:]
+        self._again = self._again - len(self._shown) if len(self._shown) <= REMEMBERED else -1
 
     def _decide(self, size: int, *, shown: bool) -> list[Decided | Forbidden]:
         self._decided += size
@@ -133,7 +139,7 @@ class CarelessMessages:
 
     def _begun(self, text: str) -> int:
         """Where something may begin that is an opener with what follows, the length of the text for nothing."""
-        found = self._form.begun.search(text, max(0, len(text) - _REMEMBERED))
+        found = self._form.begun.search(text, max(0, len(text) - _LONGEST))
         return found.start() if found is not None else len(text)
 
     def _refused(self, before: str, rest: str) -> tuple[WordCall, Refusal] | None:

@@ -7,8 +7,9 @@ of its concern: words, comments, fences and unknown elements are skipped.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from toolcalls.dialects import all_dialects
@@ -28,18 +29,25 @@ from toolcalls.values.toolbox import Toolbox
 # objects  calls in JSON begin, or end
 type Kind = Literal["call", "end", "value", "closer", "given", "objects", "objects end"]
 
-LONGEST = 1024  # characters of a tag that is waited for
+_ENDS = frozenset({"end", "closer", "objects end"})
+LONGEST = 1024  # characters of a tag that is waited for, whatever its name is
+# None of them takes back what it has matched: a tag may be as long as a reply, and never end.
 _TAG = re.compile(
     r"<\s{0,8}(?:"
-    r"parameter\s*=\s*(?P<key>[^<>=\s]+)=(?P<value>[^<>]*)</\s*parameter\s*>"
-    r"|function\s*=\s*(?P<function>[^<>\n]+)(?:>|(?=[<\n]))"
-    r"|(?P<slash>/?)\s{0,8}(?P<name>[A-Za-z_|][\w.:|-]*)(?P<attributes>[^<>]*)>)",
+    r"parameter\s*+=\s*+(?P<key>[^<>=\s]++)=(?P<value>[^<>]*+)</\s*+parameter\s*+>"
+    r"|function\s*+=\s*+(?P<function>[^<>\n]++)(?:>|(?=[<\n]))"
+    r"|(?P<slash>/?)\s{0,8}(?P<name>[A-Za-z_|][\w.:|-]*+)(?P<attributes>[^<>]*+)>)",
     re.IGNORECASE,
 )
 _BEGUN = re.compile(
-    r"<\s{0,8}(?:/?\s{0,8}(?:[A-Za-z_|][^<>]*)?|parameter\s*=[^<>]*<(?:/\s*[a-z]*\s*)?)$", re.IGNORECASE
+    r"<\s{0,8}(?:/?\s{0,8}(?:(?P<name>[A-Za-z_|][\w.:|-]*+)[^<>]*+)?"
+    r"|(?P<given>parameter\s*+=[^<>]*+<(?:/\s*+[a-z]*+\s*+)?))$",
+    re.IGNORECASE,
 )
-_NAME = re.compile(r"""(?<![\w-])(?:name|tool|function)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""", re.IGNORECASE)
+_FUNCTION = re.compile(r"<\s{0,8}function\s*=", re.IGNORECASE)
+_FUNCTION_ENDED = re.compile(r"<\s{0,8}function\s*+=\s*+[^<>\n]++\n", re.IGNORECASE)
+_NAME = re.compile(r"""\b(?:name|tool|function)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""", re.IGNORECASE)
+_WORD = re.compile(r"""\b(?:name|tool|function)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
 _PLAIN = re.compile(r"[\w.-]+")
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 # What the converter of OpenHands takes for one another.
@@ -83,10 +91,12 @@ class Tags:
         self._called: set[str] = set()  # elements that carry a call's name in an attribute
         self._objects: set[str] = set()
         self.function = False
+        keys = {*NESTED, *(key for name in tools.names for key in tools.keys(name))}
         for form in forms:
             if isinstance(form, TagNamed):
                 known: Mapping[str, tuple[str, ...]] = form.known
-                self._known.update({name: frozenset(keys) for name, keys in known.items()})
+                self._known.update({name: frozenset(of_it) for name, of_it in known.items()})
+                keys.update(*known.values())
                 names = [*known, *(name for name in ruled if _PLAIN.fullmatch(name)), *tools.names]
                 self._by_element.update({name.casefold(): name for name in names})
             elif isinstance(form, Attributed):
@@ -95,28 +105,71 @@ class Tags:
                 self.function = True
             elif isinstance(form, JsonTags):
                 self._objects.update(tag.strip("</> ").casefold() for tag in (*form.opening, *form.closing))
+        # Some parsers take such a tag up to the first `>`, whatever comes before that.
+        named = "|".join(map(re.escape, sorted({*self._called, "parameter"})))
+        function = r"|\s*+=" if self.function else ""
+        wide = rf"<\s{{0,8}}(?P<name>(?:[\w.-]++:)?(?:{named}))(?!\w{function})"
+        self._wide = re.compile(rf"{wide}(?P<attributes>[^>]*+)>", re.IGNORECASE) if self._called else None
+        self._wide_begun = re.compile(wide, re.IGNORECASE) if self._called else None
+        self._awaited = {*self._by_element, *self._called, *self._objects, *(key.casefold() for key in keys)}
+        self._awaited |= {"function", "parameter"} if self.function or self._called else set()
 
     def __bool__(self) -> bool:
         """Whether careless parsers are known for any of the dialects."""
         return bool(self._by_element or self._called or self.function or self._objects)
 
-    def found(self, text: str) -> Iterator[Tag]:
+    def found(self, text: str) -> Iterable[Tag]:
         """The tags in a text, in order."""
-        for match in _TAG.finditer(text):
-            tag = self._tag(match)
-            if tag is not None:
-                yield tag
+        tags = [tag for match in _TAG.finditer(text) if (tag := self._tag(match)) is not None]
+        if self._wide is None:
+            return tags
+        wide = [tag for match in self._wide.finditer(text) if (tag := self._element(match, closes=False)) is not None]
+        if all(tag in tags for tag in wide):
+            return tags
+        inside = [tag for tag in tags if tag.kind in _ENDS and any(one.start < tag.start < one.end for one in wide)]
+        return sorted((tag for tag in dict.fromkeys([*wide, *tags]) if tag not in inside), key=_place)
 
-    @staticmethod
-    def begun(text: str) -> int:
+    def found_apart(self, text: str, ends: Sequence[int]) -> Iterable[Tag]:
+        """The tags in a text in which blocks end, as clients have it that join them with nothing, and with a line end.
+
+        `ends`: their places, in order.
+        """
+        tags = {(tag.kind, tag.start, tag.end, tag.value): tag for tag in self.found(text)}
+        parts = [text[one:other] for one, other in zip([0, *ends], [*ends, len(text)], strict=True)]
+        added = [place + number for number, place in enumerate(ends)]
+        for tag in self.found("\n".join(parts)):
+            start, end = (place - bisect_left(added, place) for place in (tag.start, tag.end))
+            key = (tag.kind, start, end, tag.value)
+            names = (*tags[key].names, *tag.names) if key in tags else tag.names
+            tags[key] = replace(tag, names=tuple(dict.fromkeys(names)), start=start, end=end)
+        return sorted(tags.values(), key=_place)
+
+    def begun(self, text: str) -> int:
         """Where a tag begins of which more may come, the length of the text for none."""
+        begun = len(text)
         for at in (text.rfind("<"), text.rfind("<", 0, max(text.rfind("<"), 0))):
-            if at >= 0 and len(text) - at <= LONGEST and _BEGUN.match(text, at):
+            if at >= 0 and self._is_begun(text, at):
                 first = text.rfind("<", 0, at)
-                if first >= 0 and len(text) - first <= LONGEST and _BEGUN.match(text, first):
-                    return first
-                return at
-        return len(text)
+                begun = first if first >= 0 and self._is_begun(text, first) else at
+                break
+        wide = self._wide_begun.search(text, text.rfind(">") + 1, begun) if self._wide_begun is not None else None
+        return wide.start() if wide is not None else begun
+
+    def _is_begun(self, text: str, at: int) -> bool:
+        """Whether what follows may end a tag that counts. A long one does by its name only."""
+        if self.function and _FUNCTION_ENDED.match(text, at):
+            return False
+        begun = _BEGUN.match(text, at)
+        if begun is None or len(text) - at <= LONGEST:
+            return begun is not None
+        name = "parameter" if begun["given"] else (begun["name"] or "").casefold()
+        return name in self._awaited or name.rpartition(":")[2] in self._awaited
+
+    def signs_of_end(self, begun: str) -> str:
+        """The signs of which one comes before the tag that has begun is any other."""
+        if self._wide_begun is not None and self._wide_begun.match(begun):
+            return ">"
+        return "<>\n" if _FUNCTION.match(begun) else "<>"
 
     def _tag(self, match: re.Match[str]) -> Tag | None:
         start, end = match.span()
@@ -124,9 +177,12 @@ class Tags:
             return Tag("call", self.called(_bare(match["function"])), start, end) if self.function else None
         if match["key"] is not None:
             return Tag("given", (_bare(match["key"]),), start, end, match["value"]) if self.function else None
+        return self._element(match, closes=bool(match["slash"]))
+
+    def _element(self, match: re.Match[str], *, closes: bool) -> Tag | None:
+        start, end = match.span()
         written, attributes = match["name"], match["attributes"]
         local = written.casefold().rpartition(":")[2]
-        closes = bool(match["slash"])
         if written.casefold() in self._objects:
             return Tag("objects end" if closes else "objects", (), start, end)
         if local in self._called or (self.function and local == "function"):
@@ -146,10 +202,12 @@ class Tags:
 
     @staticmethod
     def _attribute(attributes: str) -> tuple[str, ...]:
-        """The names that a tag gives."""
+        """The names that a tag gives: as far as a parser reads that takes no blanks or quotes in one, and whole."""
+        names = _WORD.findall(attributes)
+        names += [next(filter(None, found), "").strip() for found in _NAME.findall(attributes)]
         if attributes.lstrip().startswith("="):
-            return (_bare(attributes.lstrip()[1:]),)
-        return tuple(dict.fromkeys(next(filter(None, found), "").strip() for found in _NAME.findall(attributes)))
+            names.append(_bare(attributes.lstrip()[1:]))
+        return tuple(dict.fromkeys(names))
 
     @staticmethod
     def called(name: str) -> tuple[str, ...]:
@@ -162,6 +220,10 @@ class Tags:
             return False
         types = self._tools.types(name, key)
         return types is None or not any(kind in types for kind in ("object", "array"))
+
+
+def _place(tag: Tag) -> tuple[int, int]:
+    return tag.start, tag.end
 
 
 def _bare(name: str) -> str:

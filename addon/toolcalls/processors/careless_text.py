@@ -33,7 +33,11 @@ class KeptText:
 
     def is_split(self, start: int, end: int) -> bool:
         """Whether a block ends between two places: what is there is no tag to clients that join with a line end."""
-        return any(start < place < end for place in self._boundaries)
+        return bool(self.ends(start, end))
+
+    def ends(self, start: int, end: int) -> list[int]:
+        """Where blocks end between two places."""
+        return [place for place in self._boundaries if start < place < end]
 
     def forget(self, place: int) -> None:
         """What comes before a place is not asked for any more."""
@@ -52,7 +56,7 @@ class KeptText:
         text = self.text(start, end)
         if text is None:
             return None
-        inside = [place - start for place in self._boundaries if start < place < end]
+        inside = [place - start for place in self.ends(start, end)]
         if not inside:
             return [text]
         parts = [text[one:other] for one, other in zip([0, *inside], [*inside, len(text)], strict=True)]

@@ -60,10 +60,11 @@ def _bounded[T](several: Iterator[T]) -> Iterator[T]:
 
 # Forge
 
-_TOOL = re.compile(r"<\s{0,8}tool(?=[\s>])[^<>]*>", re.IGNORECASE)
+_TOOL_BEGUN = re.compile(r"<\s{0,8}tool[\s>]", re.IGNORECASE)  # its attributes may be as long as a reply
+_TOOL = re.compile(r"<\s{0,8}tool(?=[\s>])[^<>]*+>", re.IGNORECASE)
 _TOOL_END = re.compile(r"</\s{0,8}tool\s{0,8}>", re.IGNORECASE)
-_ELEMENT = re.compile(r"<([\w.:-]+)(?:\s[^<>]*)?>")
-_CLOSER = re.compile(r"</([\w.:-]+)\s*>")
+_ELEMENT = re.compile(r"<([\w.:-]++)(?:\s[^<>]*+)?>")
+_CLOSER = re.compile(r"</([\w.:-]++)\s*+>")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>", re.DOTALL)
 _NOT_GIVEN = frozenset({"tool", "server_name", "tool_name", "arguments"})
@@ -197,10 +198,11 @@ def _spelt(value: str) -> Iterator[str]:
 
 # ReAct
 
-_ACTION = re.compile(r"Action[\s\d*]{0,16}:", re.IGNORECASE)
-_INPUT = re.compile(r"Action[\s\d*]{0,16}Input[\s\d*]{0,16}:[\s*]*", re.IGNORECASE)
-_STOP = re.compile(r"\n\s*(?:Observation|Thought|Action[\s\d*]{0,16}:)", re.IGNORECASE)
-_MEMBER = re.compile(r"""([\w.-]+)["']?\s*:\s*["']?((?:[^"'{}\n\\]|\\.)*)""")
+# None of them takes back what it has matched, and none begins inside of what another match would have: all are linear.
+_ACTION = re.compile(r"Action[\s\d*]*+:", re.IGNORECASE)
+_INPUT = re.compile(r"Action[\s\d*]*+Input[\s\d*]*+:[\s*]*+", re.IGNORECASE)
+_STOP = re.compile(r"\n[^\S\n]*+(?:Observation|Thought|Action[\s\d*]*+:)", re.IGNORECASE)
+_MEMBER = re.compile(r"""(?<![\w.-])([\w.-]++)["']?\s*+:\s*+["']?((?:[^"'{}\n\\]|\\.)*+)""")
 _AROUND = " \t\r\n*`\"'[]()"
 
 
@@ -217,7 +219,7 @@ def _react(text: str, tools: Toolbox) -> Iterator[WordCall]:
         names = [lines[0].partition("(")[0], lines[0], lines[-1], said, *lines[0].split()[:1]]
         names = list(dict.fromkeys(filter(None, (name.strip(_AROUND) for name in names))))
         stop = _STOP.search(text, begin)
-        end = stop.start() if stop else len(text)
+        end = max(begin, len(text[: stop.start()].rstrip())) if stop else len(text)
         readings = [_input(text[begin:until], names, tools) for until in dict.fromkeys((end, len(text)))]
         if names:
             yield WordCall(action.start(), end, tuple(names), [member for one in readings for member in one])
@@ -283,16 +285,14 @@ def _objects(text: str, start: int, end: int, tools: Toolbox) -> Iterator[WordCa
 
 
 WORD_FORMS = {
-    "forge": WordForm(
-        _TOOL, re.compile(r"(?:<\s{0,8}(?:t(?:o(?:ol?)?)?|tool\s[^<>]{0,1000})?)?\Z", re.IGNORECASE), _forge
-    ),
+    "forge": WordForm(_TOOL_BEGUN, re.compile(r"(?:<\s{0,8}(?:t(?:o(?:ol?)?)?)?)?\Z", re.IGNORECASE), _forge),
     "continue_codeblock": WordForm(
         _BLOCK,
         re.compile(r"(?:`{1,3}(?:t(?:o(?:o)?)?)?|t(?:o(?:o(?:l(?:_?(?:n(?:a(?:me?)?)?)?)?)?)?)?)?\Z", re.IGNORECASE),
         _continue,
     ),
     "react": WordForm(
-        re.compile(_ACTION.pattern + r"|\{", re.IGNORECASE),
+        re.compile(r"Action(?:[\s\d*]{0,16}:|[\s\d*]{17})|\{", re.IGNORECASE),
         re.compile(r"(?:a(?:c(?:t(?:i(?:o(?:n[\s\d*]{0,16})?)?)?)?)?)?\Z", re.IGNORECASE),
         _react,
     ),
