@@ -86,7 +86,8 @@ FILES = {
     "mending": "error_texts markup mended reasoning_calls | defects quoted_forms reply_watch | names quoted_replies",
     "writing": "writer | behind blocks for_client prompting | roundtrip",
     "processors": """
-        arguments careless_text filters interface json_members paths reactors steering | access careless_tags
+        arguments careless_text careless_xml filters interface json_members paths reactors steering
+        | access careless_tags
         | careless_words reactor_runner | careless_calls loops pending_call | careless careless_messages
         | exchange_processors | reply_state | decisions | chain | reply | screening | guarded_text
     """,

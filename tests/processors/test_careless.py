@@ -12,6 +12,7 @@ form.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 
 from support.careless import (
     FORMS,
+    INSERTS,
     RULES,
     SHAPES,
     TOOLS,
@@ -290,6 +292,39 @@ def test_work_grows_with_the_text(title: str) -> None:
         return work
 
     grows_with_its_input(read, 500)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_work_grows_with_whatever_follows_an_opener(form: str) -> None:
+    """Each fragment of the form's own, and of no form, again and again: in pieces and whole."""
+    access = route_of(RULES).access
+    assert access is not None
+    dialect = FORMS[form].dialect
+    begun = FORMS[form].write("execute_command", [("title", "a")], "")[:-8]
+
+    def read(fragment: str, step: int, size: int) -> Callable[[], object]:
+        pieces = cut(begun + fragment * (size // len(fragment)), step)
+        gate, tools = Gate(access, model="", agent=""), Toolbox(TOOLS)
+
+        def work() -> None:
+            reading = (
+                CarelessMessages(gate, WORD_FORMS[dialect], tools)
+                if dialect in WORD_FORMS
+                else CarelessReading(gate, Tags((dialect,), tools, ()))
+            )
+            for piece in pieces:
+                if not reading.hidden and not reading.passes(piece):
+                    reading.feed(piece)
+            if not reading.hidden:
+                reading.boundary()
+
+        return work
+
+    ours = [part for part in fragments(form) if len(part) < 100]
+    others = [*(part[:20] for part in INSERTS), "<invoke ", "<invoke <b", "<tool ", "Action", '{"', '"a":']
+    for fragment in some([*ours, *others], 4, form):
+        for step in (40, 1 << 20):
+            grows_with_its_input(partial(read, fragment, step), 16_000)
 
 
 def test_every_dialect_of_a_known_text_client_has_a_careless_reader() -> None:

@@ -846,6 +846,16 @@ def test_a_tag_in_which_another_begins_is_one_and_the_other() -> None:
     assert found("invoke", text) == [("call", ("a",), text), ("call", ("a",), "<invoke name='a'>")]
 
 
+@pytest.mark.parametrize("text", ["<invoke name='a'>", "<invoke name='a' <b></b>", "<invoke <b", "<parameter</invoke>"])
+def test_the_work_on_many_tags_grows_with_them(text: str) -> None:
+    known = tags("invoke")
+
+    def work(size: int) -> Callable[[], object]:
+        return lambda: [*known.found(text * size), known.begun(text * size), *known.found_apart(text * size, [1, size])]
+
+    grows_with_its_input(work, 1000)
+
+
 def test_what_a_long_tag_has_hidden_is_read_where_its_block_ends() -> None:
     came = read("invoke + qwen3_xml", [f"<invoke {'<b ' * LONGEST}", "<function=wipe\n", "So."])
     assert ("wipe", "no-wipe", "") in came.found

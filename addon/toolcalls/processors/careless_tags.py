@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from toolcalls.dialects import all_dialects
+from toolcalls.processors.careless_xml import without_marks
 from toolcalls.processors.json_members import Members, members_of
 from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.functiontag import FunctionTag
@@ -49,7 +50,6 @@ _FUNCTION_ENDED = re.compile(r"<\s{0,8}function\s*+=\s*+[^<>\n]++\n", re.IGNOREC
 _NAME = re.compile(r"""\b(?:name|tool|function)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'/>]+))""", re.IGNORECASE)
 _WORD = re.compile(r"""\b(?:name|tool|function)\s*=\s*["']?([^"'\s>]+)""", re.IGNORECASE)
 _PLAIN = re.compile(r"[\w.-]+")
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 # What the converter of OpenHands takes for one another.
 _ALIASES = (
     frozenset({"bash", "execute_bash", "terminal"}),
@@ -107,8 +107,8 @@ class Tags:
                 self._objects.update(tag.strip("</> ").casefold() for tag in (*form.opening, *form.closing))
         # Some parsers take such a tag up to the first `>`, whatever comes before that.
         named = "|".join(map(re.escape, sorted({*self._called, "parameter"})))
-        function = r"|\s*+=" if self.function else ""
-        wide = rf"<\s{{0,8}}(?P<name>(?:[\w.-]++:)?(?:{named}))(?!\w{function})"
+        but = r"\w|\s*+=" if self.function else r"\w"
+        wide = rf"<\s{{0,8}}(?P<name>(?:[\w.-]++:)?(?:{named}))(?!{but})"
         self._wide = re.compile(rf"{wide}(?P<attributes>[^>]*+)>", re.IGNORECASE) if self._called else None
         self._wide_begun = re.compile(wide, re.IGNORECASE) if self._called else None
         self._awaited = {*self._by_element, *self._called, *self._objects, *(key.casefold() for key in keys)}
@@ -123,11 +123,18 @@ class Tags:
         tags = [tag for match in _TAG.finditer(text) if (tag := self._tag(match)) is not None]
         if self._wide is None:
             return tags
-        wide = [tag for match in self._wide.finditer(text) if (tag := self._element(match, closes=False)) is not None]
-        if all(tag in tags for tag in wide):
+        ended = self._wide.finditer(text, 0, text.rfind(">") + 1)
+        wide = [tag for match in ended if (tag := self._element(match, closes=False)) is not None]
+        if not wide or set(wide) <= set(tags):
             return tags
-        inside = [tag for tag in tags if tag.kind in _ENDS and any(one.start < tag.start < one.end for one in wide)]
-        return sorted((tag for tag in dict.fromkeys([*wide, *tags]) if tag not in inside), key=_place)
+        starts = [tag.start for tag in wide]
+
+        def is_inside(tag: Tag) -> bool:
+            place = bisect_left(starts, tag.start) - 1
+            return place >= 0 and tag.start < wide[place].end
+
+        others = [tag for tag in tags if tag.kind not in _ENDS or not is_inside(tag)]
+        return sorted(dict.fromkeys([*wide, *others]), key=_place)
 
     def found_apart(self, text: str, ends: Sequence[int]) -> Iterable[Tag]:
         """The tags in a text in which blocks end, as clients have it that join them with nothing, and with a line end.
@@ -232,7 +239,7 @@ def _bare(name: str) -> str:
 
 def as_json(value: str) -> str:
     """A value as the rules are given it. Clients take the blanks around it away, and some read CDATA."""
-    text = _CDATA.sub(r"\1", value).strip()
+    text = without_marks(value).strip()
     if text[:1] in {"{", "["}:
         try:
             json.loads(text)

@@ -7,7 +7,6 @@ https://github.com/continuedev/continue). ReAct parsers search for `Action:`, wh
 that follows `Action Input:`, or JSON in a fence or in the open (the output parsers of LangChain, LlamaIndex, CrewAI).
 """
 
-import html
 import json
 import re
 from bisect import bisect_left
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from toolcalls.processors.careless_tags import as_json
+from toolcalls.processors.careless_xml import blanked, decoded, without_comments
 from toolcalls.processors.json_members import Members, members_of
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -65,8 +65,6 @@ _TOOL = re.compile(r"<\s{0,8}tool(?=[\s>])[^<>]*+>", re.IGNORECASE)
 _TOOL_END = re.compile(r"</\s{0,8}tool\s{0,8}>", re.IGNORECASE)
 _ELEMENT = re.compile(r"<([\w.:-]++)(?:\s[^<>]*+)?>")
 _CLOSER = re.compile(r"</([\w.:-]++)\s*+>")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_MARKUP = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>", re.DOTALL)
 _NOT_GIVEN = frozenset({"tool", "server_name", "tool_name", "arguments"})
 
 
@@ -104,7 +102,7 @@ class _Room:
 
 def _elements(body: str, tools: Toolbox, room: _Room) -> tuple[list[str], list[tuple[str, str]]]:
     """The names and the arguments between a call's tags. What comments and CDATA hold is no element."""
-    plain = _MARKUP.sub(lambda found: "\0" * len(found[0]), body)
+    plain = blanked(body)
     closers: dict[str, list[int]] = {}
     for closer in _CLOSER.finditer(plain):
         closers.setdefault(closer[1].casefold(), []).append(closer.start())
@@ -118,7 +116,7 @@ def _elements(body: str, tools: Toolbox, room: _Room) -> tuple[list[str], list[t
     called: dict[str, list[str]] = {"server_name": [], "tool_name": []}
     for element in _ELEMENT.finditer(plain):
         if (into := called.get(element[1].casefold())) is not None:
-            into += [_decoded(room.cut(body, element.end(), end)).strip() for end in ends(element[1], element.end())]
+            into += [decoded(room.cut(body, element.end(), end)).strip() for end in ends(element[1], element.end())]
     names = called["tool_name"][:_MOST]
     names += [f"{server}.{name}" for server in called["server_name"][:_FEW] for name in names[:_FEW]]
     given: list[tuple[str, str]] = []
@@ -131,17 +129,11 @@ def _elements(body: str, tools: Toolbox, room: _Room) -> tuple[list[str], list[t
             raise ValueError("too many arguments")
         places = ends(found[1], at)
         for end in places:
-            value = _COMMENT.sub("", room.cut(body, at, end))
-            given += [(key, raw) for raw in dict.fromkeys((as_json(value), quote(_decoded(value).strip())))]
+            value = without_comments(room.cut(body, at, end))
+            given += [(key, raw) for raw in dict.fromkeys((as_json(value), quote(decoded(value).strip())))]
         if any(key in tools.keys(name) and tools.types(name, key) in (None, {"string"}) for name in names):
             at = places[0]
     return names, given
-
-
-def _decoded(value: str) -> str:
-    """A value as XML has it: CDATA as it stands, entities outside of it decoded."""
-    parts = re.split(r"<!\[CDATA\[(.*?)\]\]>", value, flags=re.DOTALL)
-    return "".join(part if number % 2 else html.unescape(part) for number, part in enumerate(parts))
 
 
 # Continue
