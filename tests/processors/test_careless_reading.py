@@ -727,7 +727,7 @@ def test_a_function_ends_with_its_line() -> None:
         ("tagged", "<args ", True), ("tagged", "<command ", True), ("tagged", "<b ", False),
         ("tagged", "<invoke ", False), ("tagged", "<function=", False),
         ("invoke", "<invoke ", True), ("invoke", "<x:invoke ", True), ("invoke", "</parameter ", True),
-        ("invoke", "<b ", False),
+        ("invoke", "<b ", False), ("invoke", "< invoke ", False), ("tagged", "< run ", False),
         ("qwen3_xml", "<function=", True), ("qwen3_xml", "<parameter=a=b", True),
         ("qwen3_xml", "<parameter=a=b<", True), ("qwen3_xml", "<b ", False),
         ("hermes", "<tool_call ", True), ("hermes", "</tool_call ", True), ("hermes", "<b ", False),

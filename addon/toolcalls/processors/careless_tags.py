@@ -108,7 +108,7 @@ class Tags:
         # Some parsers take such a tag up to the first `>`, whatever comes before that.
         named = "|".join(map(re.escape, sorted({*self._called, "parameter"})))
         but = r"\w|\s*+=" if self.function else r"\w"
-        wide = rf"<\s{{0,8}}(?P<name>(?:[\w.-]++:)?(?:{named}))(?!{but})"
+        wide = rf"<(?P<name>(?:[\w.-]++:)?(?:{named}))(?!{but})"
         self._wide = re.compile(rf"{wide}(?P<attributes>[^>]*+)>", re.IGNORECASE) if self._called else None
         self._wide_begun = re.compile(wide, re.IGNORECASE) if self._called else None
         self._awaited = {*self._by_element, *self._called, *self._objects, *(key.casefold() for key in keys)}
@@ -163,13 +163,15 @@ class Tags:
         return wide.start() if wide is not None else begun
 
     def _is_begun(self, text: str, at: int) -> bool:
-        """Whether what follows may end a tag that counts. A long one does by its name only."""
+        """Whether what follows may end a tag that counts. A long one counts by its name, which no blank is before."""
         if self.function and _FUNCTION_ENDED.match(text, at):
             return False
         begun = _BEGUN.match(text, at)
         if begun is None or len(text) - at <= LONGEST:
             return begun is not None
         name = "parameter" if begun["given"] else (begun["name"] or "").casefold()
+        if text[at + 1].isspace():
+            return False
         return name in self._awaited or name.rpartition(":")[2] in self._awaited
 
     def signs_of_end(self, begun: str) -> str:
