@@ -13,7 +13,7 @@ import pytest
 from support.pythoncalls import calls_of
 from toolcalls.dialects import all_dialects, chosen
 from toolcalls.events import CallEnd
-from toolcalls.reading.opener_tables import ORDINARY, PROBE
+from toolcalls.reading.opener_tables import ORDINARY, PROBE, Literals, Names, Table
 from toolcalls.reading.openers import openers_of
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -104,3 +104,20 @@ def test_no_dialect_begins_with_a_name_inside_a_line() -> None:
 
     with pytest.raises(ValueError, match="wrong: what begins with a tool's name"):
         openers_of((Wrong(),), ("a",), anywhere=False, results=False)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("names", [(), ("li",), ("list_it",)])
+def test_what_begins_like_an_opener_is_none_by_its_next_characters(names: tuple[str, ...]) -> None:
+    literals = ("<list_files>", "<a>", "<tool>")
+    table = Table({opener: {} for opener in (*literals, *((f"<{PROBE}>",) if names else ()))})
+    openers = (*literals, *(f"<{name}>" for name in names))
+    known = Literals(table, Names(names))
+    for opener in openers:
+        for size in range(1, len(opener)):
+            begun = opener[:size]
+            assert known.may_begin(begun, 0), begun  # more may come
+            assert known.may_begin(f"{begun}----------", 0) == (
+                size >= 6 or begun == "<a>" or any(one[1:3] == begun[1:3] for one in openers[3:] if size >= 3)
+            ), begun
+        assert known.may_begin(f"a{opener}b", 1)
+        assert known.at(f"a{opener}b", 1)

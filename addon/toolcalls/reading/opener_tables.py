@@ -20,6 +20,7 @@ from toolcalls.text.scanner import begins_another, prefixes_of
 NOTHING = re.compile(r"(?!)")
 _LINE = re.compile(r"[\n\r][ \t]*+")
 _HEAD = 3  # characters of an opener or a name by which it is looked up
+_DEEP = 6  # those by which `<list_files>` is no `<li>`
 
 # Names that every dialect writes as they are, or not at all. `functions.` is a module, and no beginning of a name.
 ORDINARY = re.compile(r"(?!functions\.)[A-Za-z][A-Za-z0-9_.-]*")
@@ -81,6 +82,7 @@ class Table:
     first      finds a character that an opener begins with
     heads      finds the first three characters of one, or as many as the text has
     sizes      how many characters these are, the most first
+    deep       the first six characters of those that have them; `shallow`: the first three of the others
     known      these characters; `short`: those of openers that have no more; `begun`: what the others begin with
     spans      some are on two lines
     angled     a `<` stands only where one begins
@@ -112,6 +114,8 @@ class Table:
         self.heads = _heads(literals, around)
         whole = {*self.literals, *(head for head in self.around if len(head) == _HEAD)}
         self.known = whole | prefixes_of(whole)
+        self.deep = frozenset(opener[:_DEEP] for opener in (*literals, *around) if len(opener) >= _DEEP)
+        self.shallow = frozenset(opener[:_HEAD] for opener in (*literals, *around) if len(opener) < _DEEP)
         self.begun = _begun(whole)
         self.short = tuple(head for head in whole if len(head) < _HEAD)
         self.around_short = [each for head, entries in self.around.items() if len(head) < _HEAD for each in entries]
@@ -204,9 +208,12 @@ class Literals:
 
     def may_begin(self, text: str, begin: int) -> bool:
         """Whether the first characters from `begin` on are those of one: nearly all places are excluded here."""
-        head = text[begin : begin + _HEAD]
-        known = head in self._table.known or head in self._known
-        return known or (bool(self._short) and head.startswith(self._short))
+        head, table = text[begin : begin + _HEAD], self._table
+        if head in table.known and (
+            head in table.shallow or text[begin : begin + _DEEP] in table.deep or len(text) - begin < _DEEP
+        ):
+            return True
+        return head in self._known or (bool(self._short) and head.startswith(self._short))
 
     def at(self, text: str, begin: int) -> bool:
         """Whether one is at `begin`."""
