@@ -24,7 +24,7 @@ from support.loopback import (
     streamed,
     upstream,
 )
-from support.redisserver import PASSWORD, missing, redis_server
+from support.redisserver import PASSWORD, missing, redis_server, until_kept
 from support.responsesclient import framed, stream
 from support.screens import reserved_port
 from support.sockets import connected
@@ -71,31 +71,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def team(folder: Path) -> Iterator[tuple[Upstream, Dump, Dump]]:
+def team(folder: Path) -> Iterator[tuple[Upstream, Dump, Dump, str]]:
     with (
         redis_server(folder) as url,
         upstream(Reply([])) as server,
         two_workers(folder, url, server.url) as (first, second),
     ):
-        yield server, first, second
+        yield server, first, second, url
 
 
 @needs_redis
-def test_what_one_worker_lifts_another_one_knows(team: tuple[Upstream, Dump, Dump]) -> None:
-    server, first, second = team
+def test_what_one_worker_lifts_another_one_knows(team: tuple[Upstream, Dump, Dump, str]) -> None:
+    server, first, second, url = team
     ids = lifted_ids(server, first.url, RESPONSES, f"Go.\n{INVOKE[0]}\n{INVOKE[1]}")
+    until_kept(url, "call", 2)
     kinds = ["function_call"] * 2 + ["function_call_output"] * 2
     assert next_turn(server, second.url, ids) == kinds
     assert next_turn(server, second.url, ["call_of_nobody"]) == ["function_call_output"]
 
 
 @needs_redis
-def test_a_client_that_one_worker_knows_stays_what_it_is(team: tuple[Upstream, Dump, Dump], folder: Path) -> None:
+def test_a_client_that_one_worker_knows_stays_what_it_is(team: tuple[Upstream, Dump, Dump, str], folder: Path) -> None:
     """Its second request shows nothing of its kind."""
-    server, first, second = team
+    server, first, second, url = team
     server.replies = [Reply(streamed("Well."))]
     session = {"x-session-id": "a text client's"}
     post(first.url, asked(tools=False), {**session, "user-agent": "cline/3"})
+    until_kept(url, "client")
     for headers, kind in ((session, "text"), ({"x-session-id": "another"}, "native")):
         path = f"/{kind}{PATH}"
         post(second.url, asked(tools=False), headers, path=path)
@@ -111,6 +113,7 @@ def test_a_conversation_over_websocket_goes_on_at_another_worker(tmp_path: Path)
     with redis_server(tmp_path) as url, upstream(Reply([])) as server, socket_upstream() as sockets:
         with two_workers(tmp_path, url, server.url) as (first, _):
             ids = lifted_ids(server, first.url, RESPONSES, f"Go.\n{INVOKE[1]}")
+            until_kept(url, "call")
         with two_workers(tmp_path, url, sockets.url) as (_, second), connected(second.port, RESPONSES) as socket_:
             sockets.replies = [[stream([["Well."]])]]
             socket_.ask({"type": "response.create", **ASKED, **PREVIOUS, "input": [*map(output, ids)]})

@@ -37,6 +37,12 @@ def redis_server(folder: Path) -> Iterator[str]:
             server.wait(LIMIT)
 
 
+def until_kept(url: str, kind: str, count: int = 1) -> None:
+    """Wait until so many values of a kind are there: a worker stores them after its reply has ended."""
+    with Redis.from_url(url) as client:
+        seen(lambda: len(list(client.scan_iter(f"toolcalls:{kind}:*"))) >= count)
+
+
 def _answers(url: str) -> bool:
     try:
         with Redis.from_url(url) as client:
