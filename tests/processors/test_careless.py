@@ -113,10 +113,10 @@ def test_a_call_over_several_blocks_is_one_call(form: str, wire: str, body_form:
 @pytest.mark.parametrize("form", FORMS)
 def test_no_reader_finds_a_forbidden_call_with_something_in_it(form: str) -> None:
     """In each of its places, also far more than a tag has, or than is held of a call that nobody forbids."""
-    played = some(a_few(inserted(form, "rm -rf x"), 200, form), 40, form)
+    played = a_few(inserted(form, "rm -rf x"), 200, form)
     found = [(name, parts) for name, parts in played if is_forbidden(form, parts)]
-    assert len(found) > len(played) / 4
-    for name, parts in found:
+    assert len(found) > 30
+    for name, parts in some(found, 20, form):
         exchange = client_of(FORMS[form].dialect, "anthropic", "sse")
         blocks = blocks_of("anthropic", "sse", through(exchange, in_blocks("anthropic", "sse", parts)))
         assert exchange.failure is None
