@@ -40,9 +40,9 @@ class CarelessReading:
         self._elements: list[Element] = []
         self._refused: tuple[Candidate, int] | None = None
         self._begun = 0  # the place of a tag that has begun, that of the end for none
-        self._signs = ""  # of which one comes before that tag is another, where it is long
-        self._unread = False  # it went on without one
-        self._handled: set[tuple[str, int, int]] = set()  # tags inside of it
+        self._signs = ""  # one of them must come before that tag can end, if it is long; else ""
+        self._unread = False  # none of them has come in the latest text
+        self._handled: set[tuple[str, int, int]] = set()  # tags inside of that tag, which are read once
         self._end = 0  # of the text so far
         self._decided = 0  # up to here
         self._without_json = 0  # up to here, from the place on that was decided then

@@ -175,7 +175,7 @@ class Tags:
         return name in self._awaited or name.rpartition(":")[2] in self._awaited
 
     def signs_of_end(self, begun: str) -> str:
-        """The signs of which one comes before the tag that has begun is any other."""
+        """The signs of which one must come before the tag that has begun can end."""
         if self._wide_begun is not None and self._wide_begun.match(begun):
             return ">"
         return "<>\n" if _FUNCTION.match(begun) else "<>"
