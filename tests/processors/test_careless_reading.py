@@ -651,6 +651,7 @@ TAGS = [
     ("invoke", "<cmd>", None),
     ("invoke", "<invoke data-name='a'>", ("call", ("a",), "<invoke data-name='a'>")),
     ("invoke", "<invoke filename='a'>", None),
+    ("invoke", "<invoke x='>", ("call", ("run", "write", "read", "wipe", "say"), "<invoke x='>")),
     ("invoke", "<invoke name='a b\"c'>", ("call", ("a", 'a b"c'), "<invoke name='a b\"c'>")),
     ("invoke", '<parameter ="a" name=b>', ("value", ("b", 'a" name=b'), '<parameter ="a" name=b>')),
     ("qwen3_xml", "<function=run>", ("call", ("run",), "<function=run>")),
@@ -679,7 +680,6 @@ WIDE = [  # up to the first `>`, whatever comes before that
     ("invoke", "<parameter name='a'</parameter>>", ("value", ("a",), "<parameter name='a'</parameter>")),
     ("invoke", "<parameter-- name='a'>", ("value", ("a",), "<parameter-- name='a'>")),
     ("invoke", "<parameters name='a'>", None),
-    ("invoke", "<invoke x='>", ("call", ("run", "write", "read", "wipe", "say"), "<invoke x='>")),
 ]
 
 

@@ -41,7 +41,7 @@ from toolcalls.route import Route
 
 GROUP = "rules for text clients"
 TEXTS = 3000  # made of fragments, of each form
-INSERTED = 0.2  # of a hundred thousand texts with something in them, whose seeds choose others
+INSERTED = 0.2  # the part of the calls with something in them that a whole run plays; each seed chooses others
 BLOCKS: tuple[tuple[str, Literal["sse", "whole"]], ...] = tuple(
     (wire, form) for wire in ("anthropic", "openai_responses") for form in ("sse", "whole")
 )

@@ -47,7 +47,7 @@ class CarelessMessages:
         self._form = form
         self._tools = tools
         self._shown = ""  # by earlier blocks, from the first opener on; else what may be the beginning of one
-        self._again = _AGAIN
+        self._again = _AGAIN  # what is left of it; below 0, no more text is shown
         self._tail = ""  # of this block, which may be the beginning of an opener
         self._held: list[str] = []
         self._decided = 0

@@ -82,8 +82,8 @@ class Table:
     first      finds a character that an opener begins with
     heads      finds the first three characters of one, or as many as the text has
     sizes      how many characters these are, the most first
-    deep       the first six characters of those that have them; `shallow`: the first three of the others
     known      these characters; `short`: those of openers that have no more; `begun`: what the others begin with
+    deep       the first six characters of those that have them; `shallow`: the first three of the others
     spans      some are on two lines
     angled     a `<` stands only where one begins
     """
