@@ -6,6 +6,7 @@ The text is read once more on relaxed terms, all at once, and only where it name
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Protocol
 
 import msgspec
@@ -74,6 +75,7 @@ def open_text_of(
     return OpenText(tools.names, look, whole=whole)
 
 
+@lru_cache(256)  # each reply asks, and routes are few
 def _whole_messages(names: tuple[str, ...] | None) -> tuple[str, ...]:
     """Those of these dialects that count only as a whole message."""
     return tuple(one.name for one in chosen(names) if one.place == "message")

@@ -143,7 +143,7 @@ def _meaning(call: Call) -> tuple[str, list[tuple[str, object]]]:
 
 def _value(raw: str) -> object:
     try:
-        return json.loads(raw, parse_int=_number, parse_float=_number, object_pairs_hook=_object)
+        return _decoder.decode(raw)
     except RecursionError:
         return raw
 
@@ -154,6 +154,9 @@ def _object(pairs: list[tuple[str, object]]) -> object:
 
 def _number(spelling: str) -> object:
     return float, spelling
+
+
+_decoder = json.JSONDecoder(parse_int=_number, parse_float=_number, object_pairs_hook=_object)
 
 
 def calls_in(events: Sequence[Event]) -> list[Call]:
