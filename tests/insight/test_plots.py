@@ -1,5 +1,6 @@
 """The scorecard's plots, as the pages have them."""
 
+import html
 import re
 
 import pytest
@@ -53,3 +54,42 @@ def test_what_has_not_changed_is_not_drawn_again(monkeypatch: pytest.MonkeyPatch
     assert plots.bars("Outcomes by tool", [Row(row.name, dict(row.counts)) for row in ROWS]) == drawn
     with pytest.raises(TypeError):
         plots.bars("Outcomes by tool", ROWS[:1])
+
+
+def test_one_call_of_many_changes_a_label_and_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = plots.bars("Outcomes by tool", [Row("m<n", {"success": 996, "leak": 4})])
+    monkeypatch.setattr(plots, "_clean", None)
+    after = plots.bars("Outcomes by tool", [Row("k&l", {"success": 997, "leak": 4})])
+    assert after == drawn.replace("m&lt;n (1000)", "k&amp;l (1001)") != drawn
+
+
+@pytest.mark.parametrize("name", ["m", "Model", "<&>", "\ue000\ue001\ue001", "模型 \u202e"])
+def test_labels_stand_in_the_order_of_their_bars(name: str) -> None:
+    rows = [Row(f"{name} {number}", {"success": 9 - number}) for number in range(3)]
+    drawn = plots.bars("by model", rows)
+    labels = re.findall(r'<text x="[-\d.]+" y="([\d.]+)"[^>]*>([^<]*\([0-9]\))</text>', drawn)
+    shown = [text for _, text in sorted(labels, key=lambda label: float(label[0]))]
+    assert shown == [html.escape(plots._label(row), quote=False) for row in rows]
+
+
+def test_a_long_label_has_room() -> None:
+    begins = [float(re.findall(r'<g transform="translate\(([\d.]+)', plots.bars("t", [Row(name, {"leak": 1})]))[0])
+              for name in ("m", "a model")]  # fmt: skip
+    assert begins[0] < begins[1]
+
+
+@pytest.mark.parametrize(
+    ("counts", "shares"),
+    [
+        ({"success": 999, "leak": 1}, {"success": 99.5, "leak": 0.5}),
+        ({"success": 1, "repair": 1, "leak": 1}, {"success": 34, "repair": 33, "leak": 33}),
+        ({"success": 664, "repair": 336}, {"success": 66, "repair": 34}),
+        ({"blocked": 7}, {"blocked": 100}),
+        ({}, {}),
+    ],
+)
+def test_shares_are_whole_percents_of_which_a_rare_one_can_be_seen(
+    counts: dict[str, int], shares: dict[str, float]
+) -> None:
+    made = dict(zip(OUTCOMES, plots._shares(Row("m", counts)), strict=True))
+    assert made == {**dict.fromkeys(OUTCOMES, 0), **shares}

@@ -2,9 +2,13 @@
 
 pygal draws; what it adds for a browser of its own (a script, a style sheet, random ids, the date) is taken out, so that
 a page with a strict content security policy can hold the plot, the page's own style sheet colours it in dark and light,
-and the same calls give the same bytes. pygal escapes what it is given, since it builds a tree and no text.
+and the same calls give the same bytes.
+
+Drawing takes milliseconds, and the page shows the scorecard anew after each call, which changes a share by little. So
+shares are whole percents, and labels are put into the finished drawing: most calls need no new one.
 """
 
+import html
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -20,8 +24,12 @@ _LABEL = 22  # characters
 _PRINTED = 13  # percent from which on a share has room for its number
 _WIDTH, _BAR, _EDGE = 440, 28, 24  # of the drawing, in its own units
 
-# A label, and the percentages of the outcomes in their order.
-type _Bar = tuple[str, tuple[float, ...]]
+# The length of a label, and the percentages of the outcomes in their order.
+type _Bar = tuple[int, tuple[float, ...]]
+
+_RARE = 0.5  # percent, of an outcome with fewer calls: what went wrong once can be seen
+_PLACES = "\ue000\ue001\ue002\ue003\ue004\ue005\ue006\ue007\ue008\ue009"  # what a label is made of until it is put in
+_PLACE = re.compile(f"([{_PLACES}])\\1*+")
 
 _UNSEEN = frozenset({"defs", "script", "style", "desc", "title"})
 _SERIES = re.compile(r"\bserie-(\d+)")  # pygal's class of what belongs to one outcome
@@ -29,11 +37,23 @@ _SERIES = re.compile(r"\bserie-(\d+)")  # pygal's class of what belongs to one o
 
 def bars(title: str, rows: Sequence[Row]) -> str:
     """An `<svg>`; "" for no rows."""
-    shown = tuple((_label(row), tuple(100 * row.rate(outcome) for outcome in OUTCOMES)) for row in rows[:BARS])
-    return _drawing(title, shown) if shown else ""
+    labels = [_label(row) for row in rows[:BARS]]
+    if not labels:
+        return ""
+    drawn = _drawing(title, tuple((len(label), _shares(row)) for label, row in zip(labels, rows, strict=False)))
+    return _PLACE.sub(lambda place: html.escape(labels[_PLACES.index(place[1])], quote=False), drawn)
 
 
-@lru_cache(maxsize=16)  # a reply without a call changes none of a page's
+def _shares(row: Row) -> tuple[float, ...]:
+    """Percentages, of which the largest one is what the others leave of 100."""
+    exact = {outcome: 100 * row.rate(outcome) for outcome in OUTCOMES}
+    shares: dict[str, float] = {outcome: max(_RARE, round(one)) if one else 0 for outcome, one in exact.items()}
+    if row.total:
+        shares[max(exact, key=exact.__getitem__)] += 100 - sum(shares.values())
+    return tuple(shares.values())
+
+
+@lru_cache(maxsize=16)
 def _drawing(title: str, shown: tuple[_Bar, ...]) -> str:
     import_module("pygal.style")
     pygal: Any = import_module("pygal")  # it has no types, and takes its time to load
@@ -56,7 +76,8 @@ def _drawing(title: str, shown: tuple[_Bar, ...]) -> str:
         style=pygal.style.Style(label_font_size=15),  # room for labels; their size is the page's
     )
     # pygal draws from the bottom up. Of an outcome that no bar has, it would draw bars without a width.
-    chart.x_labels = [label for label, _ in reversed(shown)]
+    # It lays labels out by their length alone.
+    chart.x_labels = [place * length for place, (length, _) in reversed(list(zip(_PLACES, shown, strict=False)))]
     outcomes = [(place, outcome) for place, outcome in enumerate(OUTCOMES) if any(shares[place] for _, shares in shown)]
     for place, outcome in outcomes:
         chart.add(outcome, [shares[place] for _, shares in reversed(shown)])

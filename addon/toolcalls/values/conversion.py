@@ -290,13 +290,9 @@ def same_arguments(left: str, right: str) -> bool:
     return left == right or canonical(left) == canonical(right)
 
 
-_decoder = json.JSONDecoder(parse_int=str)
-_encoder = json.JSONEncoder(sort_keys=True)
-
-
 def canonical(arguments: str) -> str:
     """The one spelling of all argument texts that mean the same object. What is no JSON stands as it is."""
     try:
-        return _encoder.encode(_decoder.decode(arguments))
+        return json.dumps(json.loads(arguments, parse_int=str), sort_keys=True)
     except (ValueError, RecursionError):
         return arguments
