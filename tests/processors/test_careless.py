@@ -27,6 +27,7 @@ from support.careless import (
     SHAPES,
     TOOLS,
     blocks_of,
+    broken_off,
     cut,
     forbidden,
     fragments,
@@ -121,6 +122,16 @@ def test_no_reader_finds_a_forbidden_call_with_something_in_it(form: str) -> Non
         blocks = blocks_of("anthropic", "sse", through(exchange, in_blocks("anthropic", "sse", parts)))
         assert exchange.failure is None
         assert not is_forbidden(form, blocks), name
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_reader_finds_a_forbidden_call_that_breaks_off(form: str) -> None:
+    for text in broken_off(form, "rm -rf 'x'"):
+        if is_forbidden(form, [text]):
+            exchange = client_of(FORMS[form].dialect, "anthropic", "sse")
+            blocks = blocks_of("anthropic", "sse", through(exchange, in_blocks("anthropic", "sse", [text])))
+            assert exchange.failure is None
+            assert not is_forbidden(form, blocks), text
 
 
 SPLIT = {

@@ -4,7 +4,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -241,6 +241,41 @@ def test_words_of_a_name_are_parted_by_any_sign(name: str, tool: str) -> None:
     assert gate(AccessRule("r", "allow", ("run_command",)), default="deny").refuses_always("run-command") is not None
 
 
+DECLARED = ("run_command", "read_file", "terminal", "terminal_tool", "web_search")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "RunCommand", "runCommand", "run_command_tool", "RunCommandTool", "run-command-tool", "run_comand",
+        "run_commands", "mcp_run_command", 'run_command" x="y', "run_command<x", "functions.RunCommand", "RUN_COMAND",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("declared", [DECLARED, DECLARED[1:], ()], ids=["declared", "unknown", "no tools"])
+def test_a_name_that_agents_repair_evades_no_rule_that_blocks(name: str, declared: tuple[str, ...]) -> None:
+    """What only comes close to a tool is known where the tool is."""
+    ruled = gate(AccessRule("r", "block", ("run_command",)), declared=declared)
+    close = name.casefold() in {"run_comand", "run_commands", "mcp_run_command"}
+    assert (ruled.refuses_always(name) is not None) == (not close or "run_command" in declared)
+
+
+def test_a_tool_that_is_declared_is_no_other_one() -> None:
+    for name in ("terminal_tool", "read_file"):
+        assert (
+            gate(AccessRule("r", "block", ("terminal", "read_files")), declared=DECLARED).refuses_always(name) is None
+        )
+    assert gate(AccessRule("r", "block", ("terminal",)), declared=DECLARED[:3]).refuses_always("terminal_tool")
+    assert gate(AccessRule("r", "block", ("terminal",)), declared=DECLARED).refuses_always("web_fetch") is None
+
+
+def test_names_past_the_limit_of_work_are_blocked() -> None:
+    ruled = gate(AccessRule("r", "block", ("run_command",)), declared=DECLARED, work=Work(characters=100_000))
+    assert ruled.refuses_always("something else") is None
+    refusals = [ruled.refuses_always(f"something {number}") for number in range(100)]
+    assert refusals[-1] is not None
+    assert refusals[-1].reason == "undecided"
+
+
 def test_a_line_end_hides_nothing_from_a_rule_that_blocks() -> None:
     assert gate(AccessRule("r", "block", (".*",))).refuses_always("x\ny") is not None
     rule = AccessRule("r", "block", arguments=(Condition("command", matches="git push.*--force"),))
@@ -294,8 +329,9 @@ def test_a_higher_priority_comes_first_and_equal_ones_stand_in_order() -> None:
     ]
 
 
-def gate(*rules: AccessRule, **settings: Any) -> Gate:
-    return Gate(Access(rules, **settings), model="m", agent="a", work=Work(seconds=0.05))
+def gate(*rules: AccessRule, declared: Sequence[str] = (), work: Work | None = None, **settings: Any) -> Gate:
+    work = work or Work(seconds=0.05)
+    return Gate(Access(rules, **settings), model="m", agent="a", work=work, declared=declared)
 
 
 @pytest.mark.parametrize(

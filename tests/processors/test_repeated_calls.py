@@ -4,7 +4,7 @@ Rules are asked about all that a client may take for the call. Without rules not
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -350,3 +350,63 @@ def test_what_a_call_begins_with_is_looked_at_also_where_pieces_follow() -> None
         out, found = to_messages(body, NO_RM, whole=False)
         assert found == [word]
         assert (out == anthropicclient.written(body).decode()) == (first == "pwd")
+
+
+@pytest.mark.parametrize("begun", [None, ""], ids=["before its arguments", "behind their beginning"])
+def test_a_name_in_more_pieces_than_any_server_sends_is_blocked(begun: str | None) -> None:
+    """Each may be the name to a client that takes the latest one, so each costs a look at every rule."""
+    entries = [
+        entry(0, "a", "x", begun),
+        *(entry(0, name=f"x{number}") for number in range(80)),
+        entry(0, arguments="{}"),
+    ]
+    exchange = exchange_for(route_of(NO_SHELL), "process")
+    assert all(one["function"].get("arguments") != "{}" for one in entries_of(run(exchange, stream(*entries))))
+    assert words(exchange)[0].startswith("blocked" if begun is None else "malformed")  # that has begun to leave
+    fewer = exchange_for(route_of(NO_SHELL), "process")
+    run(fewer, stream(*entries[:40], entries[-1]))
+    assert words(fewer)[0].startswith("passed")
+
+
+ODD_MEMBERS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "id": lambda one: one.update(id=5),
+    "index": lambda one: one["choices"][0].update(index="0"),
+    "finish_reason": lambda one: one["choices"][0].update(finish_reason=False),
+    "reasoning": lambda one: next(iter(said(one))).update(reasoning={"a": 1}),
+    "function_call": lambda one: next(iter(said(one))).update(function_call=[]),
+    "tool_calls": lambda one: next(iter(said(one))).update(tool_calls=""),
+}
+
+
+def said(reply: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The message, or its delta."""
+    return (reply["choices"][0][key] for key in ("delta", "message") if key in reply["choices"][0])
+
+
+@pytest.mark.parametrize("form", ["sse", "whole"])
+@pytest.mark.parametrize("member", ODD_MEMBERS)
+def test_a_member_of_the_wrong_type_hides_no_text_from_rules(member: str, form: Form) -> None:
+    """SDKs read the rest of such a reply, so a text client finds the call that is in it."""
+    text = '<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>'
+    reply = chunk({"content": text})
+    if form == "whole":
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        reply = {**reply, "object": "chat.completion", "choices": [choice]}
+    ODD_MEMBERS[member](reply)
+    body = json.dumps(reply).encode() if form == "whole" else event(reply) + ending("stop")
+    exchange = exchange_for(route_of(NO_SHELL), "roundtrip", form)
+    out = run(exchange, body)
+    assert b"invoke" not in out
+    assert words(exchange) == ["blocked Bash no-shell"]
+    free = exchange_for(Route(), "roundtrip", form)
+    assert run(free, body) == body
+
+
+@pytest.mark.parametrize("member", [one for one in ODD_MEMBERS if one != "tool_calls"])
+def test_a_member_of_the_wrong_type_blocks_no_call_that_is_permitted(member: str) -> None:
+    odd = chunk({"tool_calls": [entry(0, "a", "read_file", '{"path":"a"}')]})
+    ODD_MEMBERS[member](odd)
+    body = event(chunk(HEAD)) + event(odd) + ending("tool_calls")
+    exchange = exchange_for(route_of({**NO_SHELL, "mend": []}), "process")
+    assert run(exchange, body) == body
+    assert words(exchange) == ["passed read_file"]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from random import Random
+from typing import Any
 
 from support import anthropicclient, responsesclient
 from toolcalls.processors.careless import PATIENCE
@@ -127,7 +128,7 @@ def forge(text: str) -> Calls:
 
 def continues(text: str) -> Calls:
     """Lines: a name, arguments up to a line that ends one, the last of two; what is unknown is skipped."""
-    lines = text.splitlines()
+    lines = text.split("\n")
     for start, opener in enumerate(lines):
         named = re.search(r"tool_?name:(.*)", opener, re.IGNORECASE)
         if named is None:
@@ -167,9 +168,25 @@ def react(text: str) -> Calls:
             found = json.loads(blob[0])
         except ValueError:
             continue
-        name, given = found.get("action", found.get("name")), found.get("action_input", found.get("arguments"))
-        if isinstance(given, dict):
-            yield str(name), given
+        yield from _blob(found)
+    yield from _broken_off(text)
+
+
+def _blob(found: Any) -> Calls:
+    name, given = found.get("action", found.get("name")), found.get("action_input", found.get("arguments"))
+    if isinstance(given, dict):
+        yield str(name), given
+
+
+def _broken_off(text: str) -> Calls:
+    """An object that the text's end breaks off, closed as LangChain closes it."""
+    for begin in range(len(text)):
+        for closers in ("}", '"}', "}}", '"}}') if text[begin] == "{" else ():
+            try:
+                found = json.loads(text[begin:].rstrip(" \n`") + closers)
+            except ValueError:
+                continue
+            yield from _blob(found)
 
 
 # How a call is written
@@ -285,6 +302,7 @@ AROUND = {
 
 INSERTS = (
     *("w", "1", "é", " ", "\n", "\r", "\u00a0", "w ", "w\n", "* ", "--", "/", "\\", "=", "[", "{", "}", "&lt;"),
+    *("\x0b", "\x85", "\u2028", "\u2028```\n", "\r```\n"),
     *('"', "'", "`", "```", "<", "<b", "<b>", "</b>", "</invoke>", "</parameter>", "<!--", "-->", "<![CDATA[", "]]>"),
     *(one * (9_000 // len(one)) for one in ("w ", "w\n", " ", "\n", "w", "1", "<b> ")),
 )
@@ -305,6 +323,12 @@ def inserted(form: str, command: str) -> list[tuple[str, list[str]]]:
         for one in INSERTS
         for how, arranged in ARRANGED.items()
     ]
+
+
+def broken_off(form: str, command: str) -> list[str]:
+    """A call that ends too early, at each of its places."""
+    text = FORMS[form].write("execute_command", [("title", "it's {a}"), ("command", command)], "")
+    return [text[:at] for at in range(len(text))]
 
 
 def is_forbidden(form: str, blocks: Sequence[str]) -> bool:
@@ -357,7 +381,7 @@ def blocks_of(wire: str, form: Form, out: bytes) -> list[str]:
         body = json.loads(out)
         parts = body["content"] if wire == "anthropic" else [p for item in body["output"] for p in item["content"]]
         return [part["text"] for part in parts]
-    for line in out.decode().splitlines():
+    for line in out.decode().split("\n"):
         event = json.loads(line[6:]) if line.startswith("data: {") else {}
         if event.get("type") == "content_block_delta":
             found[event["index"]] = found.get(event["index"], "") + event["delta"]["text"]

@@ -150,7 +150,9 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes, answers: Form | None
     seed = blake2b(body, digest_size=16).digest() if body else b""
     if is_error:  # it passes as it is, and only what it quotes is looked at
         decision = replace(decision, kind="observe")
-    processors = processors_for(wire.name, body, route, decision, model=request.model, agent=agent, run=RUNNER)
+    processors = processors_for(
+        wire.name, body, route, decision, model=request.model, agent=agent, run=RUNNER, tools=tools.names
+    )
     watch = loop_watch_for(wire.name, body, route, decision) if config is not None else None
     return Exchange(
         wire, call_policy, decision, tools, form=form, seed=seed, processors=processors, watch=watch,

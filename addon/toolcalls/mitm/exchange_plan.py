@@ -158,7 +158,9 @@ def plan_for(
     decision = decide(route, asked, headers, config.vtc_client_patterns, recognised=recognised)
     call_policy, tools = call_policy_of(route, asked, decision)
     agent = headers.get("user-agent", "")
-    processors = processors_for(wire.name, body, route, decision, model=asked.model, agent=agent, run=RUNNER)
+    processors = processors_for(
+        wire.name, body, route, decision, model=asked.model, agent=agent, run=RUNNER, tools=tools.names
+    )
     watch = loop_watch_for(wire.name, body, route, decision)
     made, notes = None, missing_call_notes(wire.name, body, call_memory, rewrites=route.rewrite_request)
     may_be_refused = bool(notes)

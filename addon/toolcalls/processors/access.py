@@ -14,8 +14,9 @@ Past 300 lines: names and arguments are judged by one principle, and must be rea
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from html import unescape
 
@@ -32,6 +33,11 @@ _PARTS = re.compile(r"[.:/]|__+")
 _BEHIND = re.compile(r"(?::\d+|<\|.*)$", re.DOTALL)
 _JOINED = re.compile(r"(?<=[^\W_])[-_ ](?=[^\W_])")  # what parts the words of a name; two `_` part more than that
 _AROUND = " \t\r\n`'\"<>()"  # what some models put around a name
+_CUT = re.compile(r"[\"'<>]")  # with which a name's markup goes on
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SUFFIX = re.compile(r"(?:[-_ ]?tool){1,2}\Z", re.IGNORECASE)
+_GUESS = 100  # how many times as long as a search it takes to compare two names
+_CLOSE = 0.7  # of `difflib`, from which on agents take one name for another
 _LONGEST = 128  # characters of a name that a text may say
 _NAME = re.compile(rf"[\w.:/-]{{1,{_LONGEST}}}")
 _NAMES = 256  # whose rules are kept
@@ -50,12 +56,16 @@ class Refusal:
 class Gate:
     """The rules of one exchange: those that are for its model and its client, in order.
 
-    work   what their patterns may cost, with whatever else shares it
+    work       what their patterns may cost, with whatever else shares it
+    declared   the names of the tools that the client has, as far as they are known
     """
 
-    def __init__(self, access: Access, *, model: str, agent: str, work: Work | None = None) -> None:
+    def __init__(
+        self, access: Access, *, model: str, agent: str, work: Work | None = None, declared: Iterable[str] = ()
+    ) -> None:
         self._access = access
         self.work = work or Work()
+        self._declared = {name.casefold(): name for name in declared}
         applying = [rule for rule in access.rules if _applies(rule, model, agent)]
         self._rules = [_Rule(rule) for rule in sorted(applying, key=lambda rule: -rule.priority)]
         self._known: dict[str, tuple[list[_Rule], set[_Rule]]] = {}  # by name, the rules that are about it
@@ -80,13 +90,26 @@ class Gate:
         unsure: set[_Rule] = set()
         for rule in self._rules:
             try:
-                if any(rule.names(one, self.work) for one in (name, *(other_names if rule.blocks else ()))):
+                others = (*other_names, *self._meant(name)) if rule.blocks else ()
+                if any(rule.names(one, self.work) for one in (name, *others)):
                     rules.append(rule)
             except TooMuchWork:
                 if rule.blocks:
                     rules.append(rule)
                     unsure.add(rule)
         return rules, unsure
+
+    def _meant(self, name: str) -> list[str]:
+        """The tools for which agents take a name that is not declared. Raises TooMuchWork."""
+        if name in self._declared.values():
+            return []
+        repaired = list(repairs(name))
+        written = repaired[0].casefold()
+        # A name twice as long as another one cannot come close to it.
+        if len(written) > 2 * max(map(len, self._declared), default=0):
+            return repaired
+        self.work.search(_GUESS * len(written) * len(self._declared))
+        return repaired + [self._declared[one] for one in get_close_matches(written, self._declared, cutoff=_CLOSE)]
 
     def refuses_always(self, name: str) -> Refusal | None:
         """Why a tool may not be called whatever the arguments are, None where some call of it may pass."""
@@ -288,6 +311,17 @@ def spellings(name: str) -> Iterator[str]:
             yield one
             for mark in _PARTS.finditer(spelling):
                 yield one[mark.end() :]
+
+
+def repairs(name: str) -> Iterator[str]:
+    """What agents make of a name that none of their tools has: cut at a quote or a tag, with its words parted at
+    capitals, and without `tool` at its end. At least one.
+
+    Source: `repair_tool_call` of https://github.com/NousResearch/hermes-agent.
+    """
+    cut = _CUT.split(visible(name).strip(_AROUND))[0]
+    parted = _HUMP.sub("_", cut)
+    yield from dict.fromkeys((cut, parted, _SUFFIX.sub("", cut), _SUFFIX.sub("", parted)))
 
 
 class _Condition:

@@ -5,6 +5,8 @@ matter (`pkg/agent/tools/parser.go` of https://github.com/entrhq/forge). Continu
 finds its words anywhere in a line and in any case, and takes the last of two arguments (`parseSystemToolCall.ts` of
 https://github.com/continuedev/continue). ReAct parsers search for `Action:`, whatever comes before it, and take all
 that follows `Action Input:`, or JSON in a fence or in the open (the output parsers of LangChain, LlamaIndex, CrewAI).
+
+A little over 300 lines: the forms share what bounds them, and how they read JSON.
 """
 
 import json
@@ -145,7 +147,7 @@ _END = re.compile(r"end_?arg", re.IGNORECASE)
 
 
 def _continue(text: str, tools: Toolbox) -> Iterator[WordCall]:  # noqa: ARG001 - the form names its parameters
-    lines = text.splitlines(keepends=True)
+    lines = re.findall(r"[^\n]*+\n|[^\n]++", text)  # nothing else ends a line for it, and no blank begins its fence
     places = [0, *accumulate(map(len, lines))]
     ends = [number for number, line in enumerate(lines) if _END.search(line)]
     openers = {number: found.start() for number, line in enumerate(lines) if (found := _BLOCK.search(line))}
@@ -156,7 +158,7 @@ def _continue(text: str, tools: Toolbox) -> Iterator[WordCall]:  # noqa: ARG001 
         names, given, number = list[str](), list[tuple[str, str]](), first
         while number < len(lines):
             line = lines[number]
-            if number > first and (line.strip() == "```" or (names and _BLOCK.search(line))):
+            if number > first and (line.rstrip() == "```" or (names and _BLOCK.search(line))):
                 break
             named, begun = _NAME.search(line), _BEGIN.search(line)
             if named is not None or (number == first + 1 and not names):
@@ -199,7 +201,9 @@ _AROUND = " \t\r\n*`\"'[]()"
 
 
 def _react(text: str, tools: Toolbox) -> Iterator[WordCall]:
-    yield from _objects(text, 0, len(text), tools)
+    objects = list(_objects(text, 0, len(text), tools))
+    yield from objects
+    yield from _unclosed(text, max((one.end for one in objects), default=0))
     inputs = [match.span() for match in _INPUT.finditer(text)]
     for action in _bounded(_ACTION.finditer(text)):
         first = bisect_left(inputs, (action.end(), 0))
@@ -274,6 +278,25 @@ def _objects(text: str, start: int, end: int, tools: Toolbox) -> Iterator[WordCa
                     given += members_of(value) or [(one, json.dumps(value)) for one in keys]
             if names:
                 yield WordCall(at, behind, tuple(dict.fromkeys(reversed(names))), given)
+
+
+def _unclosed(text: str, start: int) -> Iterator[WordCall]:
+    """A call in an object that the text's end breaks off: LangChain closes it (`parse_partial_json`)."""
+    brace = _BRACE.search(text, start)
+    if brace is None or _KEYED.search(text, brace.start()) is None:
+        return
+    room = _Room(_MUCH + 16 * len(text))
+    names: list[str] = []
+    given: list[tuple[str, str]] = []
+    for member in _bounded(_MEMBER.finditer(text, brace.start())):
+        if member[1].casefold() in _CALLED:
+            names.append(member[2].strip())
+        else:  # its value may have quotes in it, so it may be all that follows
+            given += [
+                (member[1], quote(one)) for one in (member[2].strip(), room.cut(text, member.start(2), len(text)))
+            ]
+    if any(names):
+        yield WordCall(brace.start(), len(text), tuple(dict.fromkeys(filter(None, names))), given)
 
 
 WORD_FORMS = {

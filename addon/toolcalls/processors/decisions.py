@@ -21,6 +21,7 @@ from toolcalls.processors.reply_state import ReplyState
 from toolcalls.processors.steering import notice
 from toolcalls.values.conversion import members, to_text
 
+_NAME_PIECES = 64  # of one name, each of which is a name to a client that takes the latest; no server sends so many
 _HELD_TOO_LONG = "max_frame_bytes"  # the rule of a call that was blocked because it could not be held any longer
 
 
@@ -151,7 +152,12 @@ class CallDecisions:
         if update.arguments is None:
             call.start = msgspec.structs.replace(call.start, name=update.name)
             call.name_pieces.append(update.piece)
-        if call.name_open or self._gate is None or call.state not in {"undecided", "passed"}:
+        if self._gate is None or call.state not in {"undecided", "passed"}:
+            return
+        if len(call.name_pieces) > _NAME_PIECES and (refusal := self._gate.refuses_unread()) is not None:
+            self._block(call, refusal)
+            return
+        if call.name_open:
             return
         judgement = self._gate.judge(update.name, [*call.name_pieces, update.piece])
         readable = True

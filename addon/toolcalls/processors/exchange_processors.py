@@ -1,5 +1,7 @@
 """The processors of one exchange: what a route configures, and what they need to know of the request."""
 
+from collections.abc import Iterable
+
 from toolcalls.processors.access import Gate
 from toolcalls.processors.loops import EarlierCall
 from toolcalls.processors.reactors import Reactors, Runner
@@ -11,6 +13,7 @@ class Processors:
     """The processors of one exchange. Its replies share them: one, or one for each choice.
 
     agent    the client's User-Agent
+    tools    the names of those that are declared
     history  the calls of the conversation so far
     said     what the model said in it, a text each
     run      runs a reactor within its time limit; only the host has a clock, so without one there is none
@@ -23,6 +26,7 @@ class Processors:
         *,
         model: str = "",
         agent: str = "",
+        tools: Iterable[str] = (),
         history: tuple[EarlierCall, ...] = (),
         said: tuple[str, ...] = (),
         run: Runner,
@@ -30,7 +34,9 @@ class Processors:
         self.route = route
         self.work = Work()
         self.loops = route.loops if route.loops is not None and route.loops.takes_part else None
-        self.gate = Gate(route.access, model=model, agent=agent, work=self.work) if route.access else None
+        self.gate = (
+            Gate(route.access, model=model, agent=agent, work=self.work, declared=tools) if route.access else None
+        )
         self.history = history
         self.said = said
         self.reactors = Reactors(route.reactors, run, model=model, work=self.work) if route.reactors else None

@@ -7,7 +7,7 @@ in front of the turn that follows them.
 All are functions of the request alone, so the same request becomes the same bytes, live and replayed.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from toolcalls.processors import LoopWatch, Processors
@@ -24,9 +24,19 @@ _TURNS = 64  # of the model, the latest: no loop that the guard looks for is lon
 
 
 def processors_for(
-    wire: str, body: bytes, route: Route, decision: Decision, *, model: str, agent: str, run: Runner
+    wire: str,
+    body: bytes,
+    route: Route,
+    decision: Decision,
+    *,
+    model: str,
+    agent: str,
+    run: Runner,
+    tools: Iterable[str] = (),
 ) -> Processors | None:
-    """The processors of one exchange, None where the route has none that take part in it. `body` is the request's."""
+    """The processors of one exchange, None where the route has none that take part in it. `body` is the request's,
+    `tools` are the names of what it declares.
+    """
     if not route.processes or decision.kind == "observe":
         return None
     calls: tuple[EarlierCall, ...] = ()
@@ -34,7 +44,7 @@ def processors_for(
     if route.loops is not None and route.loops.takes_part:
         past = _recent_turns(wire, body, decision)
         calls, said = _calls(past), _texts(past) if route.loops.message else ()
-    return Processors(route, model=model, agent=agent, history=calls, said=said, run=run)
+    return Processors(route, model=model, agent=agent, tools=tools, history=calls, said=said, run=run)
 
 
 def loop_watch_for(wire: str, body: bytes, route: Route, decision: Decision) -> LoopWatch | None:

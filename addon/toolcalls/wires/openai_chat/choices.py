@@ -27,9 +27,9 @@ def is_null(raw: msgspec.Raw | None) -> bool:
 
 
 def lane_of(choice: Fields, place: int) -> int:
-    """A choice's number; servers leave it out, or write null."""
-    index = choice.get("index")
-    return place if index is None or is_null(index) else int(bytes(index))
+    """A choice's number; servers leave it out, or write null, or a text."""
+    index = rawjson.value(choice.get("index"))
+    return index if type(index) is int else place
 
 
 def text_in(content: object) -> str:

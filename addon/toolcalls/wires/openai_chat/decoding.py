@@ -7,6 +7,7 @@ A few lines over 300, since the types are beside their reader.
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -134,9 +135,32 @@ def _typed(payload: bytes) -> _Reply | None:
         pass
     try:  # lone surrogates and bytes that are no UTF-8, which msgspec refuses; clients put U+FFFD for the latter
         loaded = json.loads(payload.decode(errors="replace"), object_pairs_hook=_members)
-        return _with_objects(msgspec.convert(loaded, _Reply), payload)
+        return _with_objects(_fitting(_Reply, loaded), payload) if isinstance(loaded, dict) else None
     except (ValueError, LookupError, RecursionError, msgspec.MsgspecError):
         return None
+
+
+_LISTS: dict[str, type[msgspec.Struct]] = {"choices": _Choice, "tool_calls": Call}
+_OBJECTS: dict[str, type[msgspec.Struct]] = {
+    "delta": Message, "message": Message, "function_call": _Function, "function": _Function, "custom": _Custom,
+}  # fmt: skip
+
+
+def _fitting[Kind: msgspec.Struct](kind: type[Kind], given: object) -> Kind:
+    """As much of an object as has the types of its kind: SDKs look at no member that they do not need."""
+    made: dict[str, Any] = {}
+    if not isinstance(given, dict):
+        return kind()
+    for field in msgspec.structs.fields(kind):
+        value, name = given.get(field.name), field.name
+        if name in _LISTS and isinstance(value, list):
+            made[name] = [_fitting(_LISTS[name], one) for one in value]
+        elif name in _OBJECTS and isinstance(value, dict):
+            made[name] = _fitting(_OBJECTS[name], value)
+        elif value is not None:
+            with suppress(msgspec.ValidationError):
+                made[name] = msgspec.convert(value, field.type)
+    return kind(**made)
 
 
 def _members(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
