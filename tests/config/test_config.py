@@ -529,6 +529,18 @@ def test_load_of_what_is_no_file(tmp_path: Path, name: str) -> None:
     assert ":1: the file cannot be read: " in line
 
 
+@pytest.mark.parametrize("data", ["", " \n\n"])
+def test_an_empty_file_takes_no_rules_away(tmp_path: Path, data: str) -> None:
+    """Editors empty a file before they write it, and the addon may look in between."""
+    path = tmp_path / "c.yaml"
+    path.write_text(data)
+    with pytest.raises(ConfigError) as caught:
+        load(path, DIALECTS, WIRES)
+    assert caught.value.errors == (f"{path}:1: the file is empty; a configuration begins with `version: 1`",)
+    path.write_text("# nothing is configured\n")
+    assert load(path, DIALECTS, WIRES) == Config()
+
+
 def test_largest_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_bytes(b"version: 1 #".ljust(1_000_000, b"#"))

@@ -226,7 +226,7 @@ def test_a_journal_is_read(tmp_path: Path) -> None:
         '{"time": "2026-01-02T03:04:05.000+00:00", "flow": "f1", "host": "h", "path": "/p", "wire": "openai_chat",'
         ' "route": "default", "kind": "lift", "policy": "standard", "model": "m<b>", "status": "%s", "reason": %s,'
         ' "dialect": "invoke", "name": "Bash", "start": 0, "end": 9, "repairs": %s, "lane": 0, "index": 0,'
-        ' "id": null}\n'
+        ' "id": null, "defects": null, "nearest": null}\n'
     )
     journal = tmp_path / "log.jsonl"
     journal.write_text(line % ("lifted", "null", "[]") + line % ("failed", '"KeyError(1)"', "null"))

@@ -1,7 +1,11 @@
 """`toolcalls judge` and `toolcalls redact`: recorded flows read again, and flows without secrets."""
 
 import json
+import os
 import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -167,3 +171,74 @@ def test_websocket_messages_are_searched(tmp_path: Path) -> None:
     assert made.websocket is not None
     assert made.websocket.messages[0].content == f'{{"input":"{REDACTED}"}}'.encode()
     assert len(made.websocket.messages) == len(flow.websocket.messages)
+
+
+# --- what is written --------------------------------------------------------------------------------------------------
+
+WRITERS = {
+    "report": lambda path, output: ["report", path, "-o", output],
+    "export": lambda path, output: ["export", path, "--format", "jsonl", "-o", output],
+    "redact": lambda path, output: ["redact", path, output],
+}
+each_writer = pytest.mark.parametrize("command", WRITERS)
+
+
+@each_writer
+def test_a_file_that_is_read_is_not_written_over(
+    command: str, recording: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    held = recording.read_bytes()
+    (tmp_path / "link").symlink_to(recording)
+    for output in (recording, tmp_path / "link"):
+        assert cli.main(WRITERS[command](str(recording), str(output))) == 2
+        assert "this file is read, so it is not written over" in capfd.readouterr().err
+    assert recording.read_bytes() == held
+
+
+@each_writer
+def test_a_folder_is_no_file(command: str, recording: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(WRITERS[command](str(recording), str(tmp_path))) == 2
+    assert capfd.readouterr().err.endswith(f"{tmp_path}: this is a folder; name a file in it\n")
+
+
+@each_writer
+def test_a_pipe_is_written_to_and_stays(command: str, recording: Path, tmp_path: Path) -> None:
+    plain, pipe = tmp_path / "plain", tmp_path / "pipe"
+    assert cli.main(WRITERS[command](str(recording), str(plain))) == 0
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor() as threads:
+        read = threads.submit(pipe.read_bytes)
+        assert cli.main(WRITERS[command](str(recording), str(pipe))) == 0
+        assert len(read.result()) == len(plain.read_bytes())
+    assert pipe.is_fifo()
+
+
+@each_writer
+@pytest.mark.parametrize("output", ["-", "/dev/stdout"])
+def test_standard_output_holds_nothing_else(command: str, output: str, recording: Path, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    assert cli.main(WRITERS[command](str(recording), str(plain))) == 0
+    run = [sys.executable, "-m", "toolcalls", *WRITERS[command](str(recording), output)]
+    env = {**os.environ, "PYTHONPATH": str(REPO / "addon")}
+    done = subprocess.run(run, capture_output=True, check=True, env=env, timeout=60, cwd=tmp_path)
+    assert len(done.stdout) == len(plain.read_bytes())
+    assert done.stderr
+    assert not (tmp_path / "-").exists()
+
+
+@pytest.mark.parametrize("path", sorted((REPO / "recordings").glob("*bedrock*.flow")), ids=lambda path: path.stem)
+def test_a_body_that_is_no_text_is_left_out_of_an_archive(path: Path, tmp_path: Path) -> None:
+    assert cli.main(["export", str(path), "--format", "har", "-o", str(tmp_path / "made.har")]) == 0
+    entries = json.loads((tmp_path / "made.har").read_text(encoding="utf-8"))["log"]["entries"]
+    assert REDACTED in [entry["response"]["content"]["text"] for entry in entries] or "converse" in path.stem
+
+
+def test_a_flow_of_the_baseline_that_is_gone_is_a_change(
+    recording: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["judge", str(recording), "--json"]) == 0
+    (tmp_path / "before.json").write_text(capfd.readouterr().out, encoding="utf-8")
+    fewer = manyflows.write(tmp_path / "fewer.flow", flows_in(recording)[1:])
+    assert cli.main(["judge", str(fewer), "--baseline", str(tmp_path / "before.json")]) == 1
+    assert "1 flow of " in capfd.readouterr().err
+    assert cli.main(["judge", str(recording), "--baseline", str(tmp_path / "before.json")]) == 0

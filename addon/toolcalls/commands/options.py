@@ -123,5 +123,6 @@ def one_of(value: object, known: Collection[str], where: str, *more: str) -> str
     if len(names) <= _LISTED:
         raise BadInput(f"{where}: unknown {shown}; known are {', '.join(names)}")
     near = did_you_mean(value, names) if isinstance(value, str) else ""
-    words = ", ".join(name for name in names if name not in all_dialects())
-    raise BadInput(f"{where}: unknown {shown}{near}; known are {words} and what `toolcalls dialects` lists")
+    words = [name for name in names if name not in all_dialects()]
+    listed = " and ".join(filter(None, (", ".join(words), "what `toolcalls dialects` lists")))
+    raise BadInput(f"{where}: unknown {shown}{near}; known are {listed}")

@@ -39,6 +39,8 @@ def open_input(path: str) -> BinaryIO:
         if sys.stdin.isatty():
             print("reading from the terminal; Ctrl-D ends the input", file=sys.stderr)
         return sys.stdin.buffer
+    if Path(path).is_dir():
+        raise BadInput(f"{path}: this is a folder; name a file in it")
     try:
         return Path(path).open("rb")
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path

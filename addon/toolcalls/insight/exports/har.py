@@ -102,15 +102,23 @@ def _type(headers: tuple[tuple[str, str], ...]) -> str:
 
 
 def _data(body: bytes, kind: str, own: OwnSecrets) -> dict[str, Any]:
-    return {"mimeType": kind, "text": redacted_body(body, own).decode()}
+    return {"mimeType": kind, "text": _text(redacted_body(body, own))}
 
 
 def _content(body: bytes, kind: str, own: OwnSecrets) -> dict[str, Any]:
     clean = redacted_body(body, own)
-    found: dict[str, Any] = {"size": len(clean), "mimeType": kind or "x-unknown", "text": clean.decode()}
-    if clean == REDACTED.encode():
+    found: dict[str, Any] = {"size": len(clean), "mimeType": kind or "x-unknown", "text": _text(clean)}
+    if found["text"] == REDACTED:
         found["comment"] = "not text"
     return found
+
+
+def _text(clean: bytes) -> str:
+    """A body as text; AWS's event streams are none."""
+    try:
+        return clean.decode()
+    except UnicodeDecodeError:
+        return REDACTED
 
 
 def _timings(record: ExchangeRecord) -> tuple[float, float, float]:

@@ -10,12 +10,12 @@ from urllib.request import getproxies
 
 from mitmproxy import http
 
-from toolcalls.commands.streams import BadInput, encode, write_output
+from toolcalls.commands.streams import BadInput
 from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.exports import Format, har, jsonl
 from toolcalls.mitm.flow_records import failure_report, has_report, records_of
 from toolcalls.mitm.offline.archive.parts import files_of
-from toolcalls.mitm.offline.files import all_of, configuration, written
+from toolcalls.mitm.offline.files import all_of, configuration, write_summary, written
 from toolcalls.mitm.offline.progress import Progress
 from toolcalls.route import Price
 
@@ -33,10 +33,10 @@ def run(arguments: Namespace) -> int:
         if arguments.format == "otel" and output.startswith(("http://", "https://")):
             _send(counted, output, content=arguments.content, prices=config.prices)
         else:
-            with written(output) as file:
+            with written(output, inputs=arguments.files) as file:
                 for piece in _pieces(arguments.format, counted, content=arguments.content, prices=config.prices):
                     file.write(piece)
-    write_output(encode(f"{output}: {counted.count} {'exchange' if counted.count == 1 else 'exchanges'}\n"))
+    write_summary(output, f"{counted.count} {'exchange' if counted.count == 1 else 'exchanges'}")
     return 0
 
 

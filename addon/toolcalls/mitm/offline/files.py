@@ -1,8 +1,9 @@
 """Flow files in and out. What is written holds what people and models said, so only its owner can read it."""
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from io import BufferedReader
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -13,7 +14,7 @@ from mitmproxy.exceptions import FlowReadException
 from mitmproxy.flow import Flow
 from mitmproxy.io import FlowReader
 
-from toolcalls.commands.streams import BadInput, input_name, print_error
+from toolcalls.commands.streams import BadInput, encode, input_name, print_error, write_output
 from toolcalls.config import ConfigError, default_path, load
 from toolcalls.dialects import all_dialects
 from toolcalls.insight import report
@@ -133,15 +134,43 @@ def turns_today(flow: http.HTTPFlow, config: Config) -> Iterator[tuple[int, dict
         yield number, flow_metadata.writable(report.make_report(exchange, model=exchange.call_policy.request.model))
 
 
+def is_stream(path: str) -> bool:
+    """Whether a path names a pipe, a device or standard output, which nothing may take the place of."""
+    target = Path(path)
+    special = target.exists() and not (target.is_file() or target.is_dir())
+    return path == "-" or special or target.is_relative_to("/dev")
+
+
+def write_summary(path: str, words: str) -> None:
+    """Say what was written; on standard error where the path itself may be standard output."""
+    if is_stream(path):
+        print_error("toolcalls", words)
+    else:
+        write_output(encode(f"{path}: {words}\n"))
+
+
 @contextmanager
-def written(path: str) -> Iterator[BinaryIO]:
+def written(path: str, *, inputs: Iterable[str] = ()) -> Iterator[BinaryIO]:
     """A file that is there as a whole or not at all, and that only its owner can read (0600).
 
-    A link is not followed: the file takes its place. Raises BadInput where its folder is not there.
+    A link is not followed: the file takes its place. A pipe or a device is written to, and `-` is standard output.
+
+    inputs   files that are read meanwhile
+
+    Raises BadInput for a folder, for a file in a folder that is not there, and for one of the inputs.
     """
     target = Path(path)
+    if is_stream(path):
+        with nullcontext(sys.stdout.buffer) if path == "-" else target.open("wb") as stream:
+            yield cast(BinaryIO, stream)
+            stream.flush()
+        return
+    if target.is_dir():
+        raise BadInput(f"{path}: this is a folder; name a file in it")
     if not target.parent.is_dir():
         raise BadInput(f"{path}: there is no folder {target.parent}; make it first")
+    if target.exists() and any(Path(one).exists() and target.samefile(one) for one in inputs):
+        raise BadInput(f"{path}: this file is read, so it is not written over; name another one")
     with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:  # made with 0600
         try:
             yield cast(BinaryIO, file)

@@ -35,7 +35,9 @@ type Before = Callable[[dict[str, Any]], Mapping[str, Any] | None]
 
 
 def run(arguments: Namespace) -> int:
-    """The command: exit status 1 when verdicts changed, 2 when some of the files cannot be read. Raises BadInput."""
+    """The command: exit status 1 when verdicts changed or flows of the baseline are missing, 2 when some of the files
+    cannot be read. Raises BadInput.
+    """
     _one_question(arguments)
     config = configuration(arguments.config)
     files = files_of(arguments.files)
@@ -43,9 +45,11 @@ def run(arguments: Namespace) -> int:
     if arguments.mend is not None:
         return show_mending(names, config, arguments.mend, as_data=arguments.json)
     broken: set[str] = set()
+    missing: set[str] = set()
     with ExitStack() as stack:
         baseline = None if arguments.baseline is None else _baseline(arguments.baseline)
         against = None if arguments.against is None else configuration(arguments.against)
+        missing.update(baseline or ())
         before = _before(arguments, names, baseline, stack)
         job = Judging(config, None if before is not None else against, arguments.parquet, baseline)
         progress = stack.enter_context(Progress(names, [file.size for file in files]))
@@ -53,6 +57,7 @@ def run(arguments: Namespace) -> int:
         for judged in stack.enter_context(closing(_spreading(arguments, job).judged(files, job))):
             progress.add(judged.size, judged.flows)
             for result, other in judged.results:
+                missing.discard(result["flow"])
                 earlier = other if before is None else before(result)
                 output.add(compare(result, earlier, other=before is not None or against is not None))
             for file, line, torn in judged.broken:
@@ -63,7 +68,10 @@ def run(arguments: Namespace) -> int:
             output.end()
     if broken and len(files) > 1:
         print_error("toolcalls judge", f"{len(broken)} of {counted(len(files), 'file')} cannot be read as a whole")
-    return 2 if broken else 1 if output.summary.changes["changed"] else 0
+    if missing and not broken:
+        gone = f"{counted(len(missing), 'flow')} of {arguments.baseline}"
+        print_error("toolcalls judge", f"{gone} not found in these files, for instance {min(missing)}")
+    return 2 if broken else 1 if missing or output.summary.changes["changed"] else 0
 
 
 def _spreading(arguments: Namespace, job: Judging) -> Spreading:

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from toolcalls.commands.streams import BadInput, encode, input_name, open_input, print_error, read_input, write_output
+from toolcalls.commands.streams import BadInput, input_name, open_input, print_error, read_input
 from toolcalls.insight import report as reports
 from toolcalls.insight.exchange_record import ExchangeRecord
 from toolcalls.insight.formatting import counted
@@ -21,7 +21,7 @@ from toolcalls.insight.vocabulary.statuses import FAILED_STATUS
 from toolcalls.mitm.journal import EXCHANGE
 from toolcalls.mitm.offline.archive.parts import files_of
 from toolcalls.mitm.offline.archive.turns import turns_of
-from toolcalls.mitm.offline.files import configuration, written
+from toolcalls.mitm.offline.files import configuration, write_summary, written
 from toolcalls.mitm.offline.progress import Progress
 
 EVERYTHING = 1 << 40  # exchanges
@@ -51,10 +51,10 @@ def run(arguments: Namespace) -> int:
         return 2 if broken else 1
     names = ", ".join(Path(path).name for path in arguments.files[:5])
     more = f" and {len(arguments.files) - 5} more files" if len(arguments.files) > 5 else ""
-    with written(arguments.output) as file:
+    with written(arguments.output, inputs=arguments.files) as file:
         file.write(report_page(sessions, names + more, config.prices).encode("utf-8", "backslashreplace"))
     counts = f"{counted(len(sessions), 'exchange')}, {counted(sessions.scorecard.total.total, 'call')}"
-    write_output(encode(f"{arguments.output}: {counts}\n"))
+    write_summary(arguments.output, counts)
     return 2 if broken else 0
 
 
@@ -81,7 +81,8 @@ def _journal(path: str) -> Iterator[ExchangeRecord]:
                 yield _exchange(flow, verdicts)
                 verdicts = []
             flow = {"when": datetime.fromisoformat(one["time"]).timestamp(), **one}
-            verdicts.append({**one, "repairs": list(one["repairs"] or ())})
+            listed = {key: list(one.get(key) or ()) for key in ("repairs", "defects", "nearest")}
+            verdicts.append({**one, **listed})
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise BadInput(f"{path}:{number}: this is no line of a journal (toolcalls_log)") from error
     if flow is not None:

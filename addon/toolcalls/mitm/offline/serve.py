@@ -46,8 +46,8 @@ def run(arguments: Namespace) -> int:
         server = server_for(playback)
         write_line(f"serving {counted(len(recordings), 'recorded reply')} at {url} (for OpenAI's SDKs: {url}/v1)")
         server.run(sockets=[bound])
-    left = len(playback.library.left)
-    _say(f"{playback.answered} requests answered, {playback.unmatched} not; {left} recordings were not asked for")
+    answered, left = counted(playback.answered, "request"), counted(len(playback.library.left), "recording")
+    _say(f"{answered} answered, {playback.unmatched} not; not asked for: {left}")
     return 0
 
 
