@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import stat
 from io import BytesIO
 from pathlib import Path
@@ -19,6 +20,7 @@ from support.sampling import examples
 from toolcalls import cli
 from toolcalls.insight import conversation
 from toolcalls.insight.conversation import Message
+from toolcalls.mitm.offline.archive import engines
 from toolcalls.mitm.offline.archive import parts as archive_parts
 from toolcalls.mitm.offline.archive import turns as archive_turns
 from toolcalls.mitm.offline.archive.frames import NotAFrame, dictionary, next_frame
@@ -237,3 +239,13 @@ def test_messages_of_earlier_parts_are_not_made_anew(flow_file: Path, monkeypatc
     monkeypatch.setattr(archive_turns, "_REMEMBERED", 0)
     assert [turns.turns for turns in turns_of([file], config, 1)] == parts
     assert len(made) > len(set(made))
+
+
+def test_ctrl_c_ends_a_process_without_a_word() -> None:
+    """A terminal sends it to all of them, and Python's own answer would be a traceback from each."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        engines._start(flows_of)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGINT, before)

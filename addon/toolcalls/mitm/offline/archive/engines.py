@@ -5,6 +5,7 @@ and no more than a few parts for each process are under way, so memory does not 
 """
 
 import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -74,7 +75,8 @@ _job: Job[Any] | None = None
 
 
 def _start(job: Job[Any]) -> None:
-    """What each process has once."""
+    """What each process has once. Ctrl-C is for all of them; one that is asked has nothing to say to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     global _job  # noqa: PLW0603 - the initializer of a pool has no other place
     _job = job
 
