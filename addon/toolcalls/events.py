@@ -121,6 +121,17 @@ class CallEnd(msgspec.Struct, frozen=True, gc=False):
     index: int
 
 
+class Unplaced(msgspec.Struct, frozen=True, gc=False):
+    """A piece of a call's arguments whose frame does not say for every client whose it is.
+
+    Its index is that of no call, or of one that some SDK finds at another place: -1, "1", that of a block out of order.
+    It changes nothing, except that a frame with it is left out where a rule may block a call. `waits` is the index of a
+    call of which only arguments have come; those frames may leave, as long as the name comes to the same call.
+    """
+
+    waits: int | None = None
+
+
 class Withdrawn(msgspec.Struct, frozen=True, gc=False):
     """A call's beginning, or a piece of a native one, that does not leave: what stands for it in a frame is left out.
 
@@ -378,6 +389,7 @@ type Event = (
     | CallPiece
     | CallEnd
     | Damage
+    | Unplaced
     | Withdrawn
     | Finish
     | Note

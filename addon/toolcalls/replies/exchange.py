@@ -49,7 +49,7 @@ from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.mended_frames import MendedFrames, uncut
 from toolcalls.replies.plan import Plan
 from toolcalls.replies.reply_mending import reply_mending
-from toolcalls.replies.unread_calls import about_calls, holds_calls, unread_body
+from toolcalls.replies.unread_calls import UnreadCalls, is_unplaced, unread_body
 from toolcalls.replies.waiting import FrameQueue, LaneFrames, WaitingFrame
 from toolcalls.replies.waiting_parts import WaitingParts
 from toolcalls.requests.evidence import Decision
@@ -143,6 +143,7 @@ class Exchange:
             mending=mending,
         )
         self.guarded = self._plan.guarded  # where a rule may block, nothing passes after a fault
+        self._unread = UnreadCalls() if self.guarded else None
         self._keeps_markup = self._plan.whole_calls
         self._codec = wire.codec(streamed=self._streamed)
         self._frames = FRAMES.get(form, SSE)(call_policy.route.max_frame_bytes)
@@ -289,7 +290,7 @@ class Exchange:
             frames = self._mend(self._mended, frames)
         if len(frames) != 1 or self._waiting or (payload := frames[0].data) is None or frames[0].raw[-1] == _CR:
             return self._take(frames)
-        if self.guarded and holds_calls(frames[0]):
+        if self._unread is not None and self._unread.may_be_in(frames[0]):
             return self._take(frames)
         if self._answers is not None and self._answers.waits_for(payload):
             return self._take(frames)
@@ -378,14 +379,12 @@ class Exchange:
             payload = waiting.frame.data
             if payload is not None and parts is None:
                 parts = self._codec.decode(payload)
+            why = None if self._unread is None else self._unread.why_left_out(waiting.frame, parts or ())
+            parts = None if parts is None else self._known(parts)
             if payload is not None:
                 self._reply_watch.payload(payload, known=bool(parts))
-            if self.guarded and holds_calls(waiting.frame) and not about_calls(parts or ()):
-                said = "a frame with a call that cannot be read was left out, as a rule may block it"
-                self.notes.append((0, Note("unread", said, True)))
-                self._reply_watch.passed_over()
-                self._queue.drop_latest()
-                self._ends_in_return = False
+            if why is not None:
+                self._leave_out(why)
                 parts = None
                 continue
             if payload is not None:
@@ -404,6 +403,21 @@ class Exchange:
             if self._streamed and self._queue.size > self.call_policy.route.max_frame_bytes:
                 self._make_room(waiting)
         return self._send()
+
+    def _known(self, parts: list[Part]) -> list[Part]:
+        """The events that lanes are asked about."""
+        if self._unread is not None:
+            parts = self._unread.without_left_out(parts)
+        return [part for part in parts if not is_unplaced(part[1])]
+
+    def _leave_out(self, why: str) -> None:
+        """The latest frame does not leave. Each reason is noted once, however many pieces it is about."""
+        note = (0, Note("unread", why, True))
+        if note not in self.notes:
+            self.notes.append(note)
+        self._reply_watch.passed_over()
+        self._queue.drop_latest()
+        self._ends_in_return = False
 
     def _answered(self, answers: AnsweredErrors, frame: Frame) -> bool:
         """Whether the next frame was an error that quotes a call, and has become frames with that call."""

@@ -1,7 +1,8 @@
 """Calls that a client may read where this addon does not, so that no rule has seen them.
 
-They are in frames that the wire has not read, and in bodies of another form than was expected: JSON where a stream
-was, which google-genai and ollama parse all the same, and a stream where JSON was, which SDKs parse that asked for one.
+They are in frames that the wire has not read; in pieces of arguments that belong to no open call; and in bodies of
+another form than was expected: JSON where a stream was, which google-genai and ollama parse all the same, and a stream
+where JSON was, which SDKs parse that asked for one.
 """
 
 import json
@@ -10,9 +11,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Unplaced
 from toolcalls.wires import Part
 from toolcalls.wires.frames import Frame
+
+UNREAD_CALL = "a frame with a call that cannot be read was left out, as a rule may block it"
+STRAY_PIECE = "arguments that belong to no open call were left out, as a rule may block their call"
 
 # Calls in a frame; in a text the quotes would be escaped. The second form is Chat Completions', before `tool_calls`.
 _CALLS = re.compile(rb'"(?:tool_calls"\s*:\s*\[?|function_call"\s*:)\s*\{')
@@ -22,7 +26,51 @@ _EVENTS = re.compile(rb"^data:", re.MULTILINE)
 _json_value = msgspec.json.Decoder(msgspec.Raw).decode
 
 
-def holds_calls(frame: Frame) -> bool:
+class UnreadCalls:
+    """What is left out of a reply in which a rule may block calls."""
+
+    def __init__(self) -> None:
+        self._left_out: set[tuple[int, int]] = set()  # calls, each by its lane and index
+        self._lost: set[tuple[int, int]] = set()  # those without a name so far, of whose arguments some were left out
+
+    def may_be_in(self, frame: Frame) -> bool:
+        """Whether a frame must be asked about; False for nearly all frames with text alone."""
+        return _holds_calls(frame)
+
+    def why_left_out(self, frame: Frame, parts: Sequence[Part]) -> str | None:
+        """Why a frame with these events is left out; None where it stays."""
+        calls = {(lane, event.index) for lane, event in parts if isinstance(event, CallStart | CallPiece | CallEnd)}
+        started = {(lane, event.index) for lane, event in parts if isinstance(event, CallStart)}
+        self._left_out -= started
+        why = self._why(frame, parts, calls)
+        if why is not None:
+            self._left_out |= started
+            self._lost |= {
+                (lane, one.waits) for lane, one in parts if isinstance(one, Unplaced) and one.waits is not None
+            }
+        return why
+
+    def without_left_out(self, parts: Sequence[Part]) -> list[Part]:
+        """The events without the ends of calls that were left out."""
+        return [part for part in parts if not (isinstance(part[1], CallEnd) and self._is_left_out(part))]
+
+    def _why(self, frame: Frame, parts: Sequence[Part], calls: set[tuple[int, int]]) -> str | None:
+        if any(isinstance(event, Unplaced) and event.waits is None for _, event in parts) or calls & self._lost:
+            return STRAY_PIECE
+        if any(isinstance(part[1], CallPiece) and self._is_left_out(part) for part in parts):
+            return STRAY_PIECE
+        if calls and calls <= self._left_out and not any(isinstance(event, Finish) for _, event in parts):
+            return STRAY_PIECE
+        if not calls and _holds_calls(frame):
+            return UNREAD_CALL
+        return None
+
+    def _is_left_out(self, part: Part) -> bool:
+        lane, event = part
+        return isinstance(event, CallPiece | CallEnd) and (lane, event.index) in self._left_out
+
+
+def _holds_calls(frame: Frame) -> bool:
     """Whether a frame holds calls by its bytes: also misspelt, in a place of some other form, or outside its payload,
     where clients look that do not care where a line begins.
     """
@@ -54,6 +102,6 @@ def _is_json(body: bytes) -> bool:
     return True
 
 
-def about_calls(parts: Sequence[Part]) -> bool:
-    """Whether a frame's events are about calls."""
-    return any(isinstance(event, CallStart | CallPiece | CallEnd) for _, event in parts)
+def is_unplaced(event: Event) -> bool:
+    """Whether an event only says that its frame is to be left out."""
+    return isinstance(event, Unplaced)

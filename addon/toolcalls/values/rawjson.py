@@ -100,6 +100,12 @@ def number(members: Mapping[str, Any], key: str, default: int) -> int:
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else default
 
 
+def is_place(raw: object) -> bool:
+    """Whether a member counts something for every client: a whole number, not negative; or it is not there at all."""
+    found = value(raw)
+    return found is None or (isinstance(found, int) and not isinstance(found, bool) and found >= 0)
+
+
 def text_of(raw: object) -> str:
     """Raw JSON as it is written."""
     return bytes(raw).decode(errors="replace") if isinstance(raw, bytes | msgspec.Raw) else json.dumps(raw)

@@ -26,6 +26,7 @@ redacted thinking, signatures, citations and the blocks of the provider's tools 
 
     request        what a request declares
     blocks         the content of a message, and why it ended
+    block_places   to which block clients add a piece of arguments
     decoding       a stream's frames as events
     mending        damaged native calls, as they should have come
     answer         a reply of our own making, for an error that quotes a call

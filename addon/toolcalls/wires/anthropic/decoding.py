@@ -21,10 +21,12 @@ from toolcalls.events import (
     Reason,
     Reasoning,
     Text,
+    Unplaced,
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
+from toolcalls.wires.anthropic.block_places import BlockPlaces
 from toolcalls.wires.anthropic.blocks import cited, damages_of, fetched, input_of, is_other, reason_of
 
 START, DELTA, STOP = "content_block_start", "content_block_delta", "content_block_stop"
@@ -58,6 +60,10 @@ class _Event(msgspec.Struct):
     message: _Message | None = None
 
 
+class _Misnumbered(_Event):
+    """One whose `index` is no number, or one of another type, which clients read as they like."""
+
+
 _decode_event = msgspec.json.Decoder(_Event).decode
 
 
@@ -69,7 +75,8 @@ def event_of(payload: bytes) -> _Event:
         fields = rawjson.fields(payload)
         delta, block = rawjson.fields(fields.get("delta")), rawjson.fields(fields.get("content_block"))
         words = {key: rawjson.word(delta, key) for key in _Delta.__struct_fields__}
-        return _Event(
+        made = _Event if rawjson.is_place(fields.get("index")) else _Misnumbered
+        return made(
             rawjson.word(fields, "type"),
             rawjson.number(fields, "index", 0),
             _Delta(**words),
@@ -134,13 +141,14 @@ class Reading:
         self._calls: dict[int, _Native] = {}
         self._stopped: dict[int, _Native] = {}  # clients add what comes for these all the same
         self._ids: set[str] = set()  # of the calls so far
+        self._places = BlockPlaces()
         self._over = False
 
     def events(self, event: _Event, payload: bytes) -> Iterable[Part]:
         """The events of one frame."""
         kind = event.type
         if kind == DELTA:
-            return self._delta(event.index, event.delta or _Delta(), payload)
+            return self._delta(event, event.delta or _Delta(), payload)
         if kind == START:
             return self._start(event.index, event.content_block or _Block(), payload)
         if kind == STOP:
@@ -164,6 +172,7 @@ class Reading:
     def _given(self, content: Iterable[Any]) -> Iterator[Part]:
         """The blocks that the message begins with."""
         self.given = []
+        self._places = BlockPlaces()
         for at, block in enumerate(map(rawjson.fields, content)):
             kind = rawjson.word(block, "type")
             self.blocks = max(self.blocks, at + 1)
@@ -176,7 +185,7 @@ class Reading:
                     yield self._lane, Text(text)
             elif kind == "tool_use":
                 self._pending = self._behind_call = True
-                self._stopped[at] = _Native(self._lane, self.natives, rawjson.word(block, "name"), "{}")
+                native = self._stopped[at] = _Native(self._lane, self.natives, rawjson.word(block, "name"), "{}")
                 yield from native_call(self._lane, self.natives, block, self._ids)
                 self.natives += 1
             else:
@@ -185,6 +194,7 @@ class Reading:
                 if is_other(kind):
                     yield self._lane, OtherContent()
             self.given.append(self._lane if kind in {"text", "tool_use"} else None)
+            self._places.came(at, kind, native if kind == "tool_use" else None)
 
     def _start(self, at: int, block: _Block, payload: bytes) -> Iterator[Part]:
         self.blocks = max(self.blocks, at + 1)
@@ -199,9 +209,11 @@ class Reading:
             self.natives += 1
             self.text = None
             self._pending = self._behind_call = True
+            self._places.came(at, block.type, native)
             yield native.lane, CallStart(native.index, block.name, id=block.id)
             yield from noticed(native.lane, native.index, codes)
             return
+        self._places.came(at, block.type, None)
         self.lanes.pop(at, None)
         self.text = None
         if block.type != "text":
@@ -245,7 +257,8 @@ class Reading:
             self._pending = False
             yield self._lane, PartEnd("stop")
 
-    def _delta(self, at: int, delta: _Delta, payload: bytes) -> Iterator[Part]:
+    def _delta(self, event: _Event, delta: _Delta, payload: bytes) -> Iterator[Part]:
+        at = event.index
         if delta.type == "text_delta":
             if at not in self.lanes:  # nobody has opened it
                 yield from self._opened(at)
@@ -253,6 +266,9 @@ class Reading:
             return
         self._fresh = False
         native = self._calls.get(at) or self._stopped.get(at)
+        fits = not isinstance(event, _Misnumbered) and self._places.agree(at, native)
+        if delta.type == "input_json_delta" and delta.partial_json and not fits:
+            yield self._lane, Unplaced()
         if delta.type == "input_json_delta" and native is not None and delta.partial_json:
             # Clients take the pieces; some put them after what the block began with.
             update = None if native.said or native.input == "{}" else CallUpdate(native.name, native.input)

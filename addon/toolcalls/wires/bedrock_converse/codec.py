@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.events import Text
+from toolcalls.events import Text, Unplaced
 from toolcalls.values import rawjson
 from toolcalls.wires import Codec, Part, Undivided, answers
 from toolcalls.wires.answers import Answer
@@ -58,6 +58,8 @@ class Stream(Undivided):
             lane = next((lane for lane, one in opened if isinstance(one, Text)), None)
             self._opened[id(payload)] = _Opening(payload, start, lane)
         parts = [*begun, *self._inner.decode(rawjson.written(event))]
+        if streamed.has_unread_call(event):
+            parts.append((0, Unplaced()))
         self.can_omit = self._inner.can_omit and len(parts) == 1
         return parts
 

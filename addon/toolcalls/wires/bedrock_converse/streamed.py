@@ -128,6 +128,12 @@ def _piece(event: Fields) -> Fields:
     return {"type": "unknown", AS_CAME: delta}
 
 
+def has_unread_call(event: Fields) -> bool:
+    """Whether a piece of a call is beside another member, which botocore skips; it could not be written again."""
+    delta = rawjson.fields(event.get("delta"))
+    return rawjson.word(delta, "type") == "unknown" and "toolUse" in rawjson.fields(delta.get(AS_CAME))
+
+
 def quotes(content: object) -> list[str]:
     """The texts in a list of contents."""
     return [text for one in rawjson.items(content) for text in rawjson.strings(one)]

@@ -7,7 +7,7 @@ numbers.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Defect, Finish, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Defect, Finish, Text, Unplaced
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, Codec, Part, Undivided, all_wires
@@ -32,6 +32,7 @@ class _Reading:
         self._calls: dict[int, int] = {}  # the hub's index of the latest call at each index that came
         self._said: set[int] = set()  # calls that were given arguments
         self._ended: set[int] = set()
+        self._arriving: int | None = None  # where the latest call began
 
     def events(self, payload: bytes, event: Fields) -> list[Part]:
         """The events of one frame."""
@@ -53,9 +54,17 @@ class _Reading:
                 self._calls[at] = one.index
             elif isinstance(one, CallPiece) and one.json:
                 self._said.add(one.index)
+        if kind == "tool-call-start":
+            self._arriving = at
+        elif kind == "tool-call-delta" and streamed.has_arguments(event) and not self._fits(event, at):
+            parts.append((0, Unplaced()))
         if kind == "content-start" and not parts and at not in self.thinking:
             return [(0, Text(""))]
         return parts
+
+    def _fits(self, event: Fields, at: int) -> bool:
+        """Whether a piece of arguments is of the latest call for every client; calls follow each other in this API."""
+        return rawjson.is_place(event.get("index")) and at == self._arriving
 
     def _is_known_end(self, part: Part) -> bool:
         return isinstance(part[1], CallEnd) and part[1].index in self._ended

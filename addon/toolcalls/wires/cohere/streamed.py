@@ -112,6 +112,11 @@ def entry_of(event: Fields) -> Fields:
     return rawjson.fields(next(iter(rawjson.items(raw)), None) or raw)
 
 
+def has_arguments(event: Fields) -> bool:
+    """Whether an event brings some of a call's arguments."""
+    return rawjson.value(rawjson.fields(entry_of(event).get("function")).get("arguments")) not in (None, "")
+
+
 def text_in(event: Fields) -> str:
     """The text of a content, or of a piece of it."""
     return rawjson.word(_content(event), "text")

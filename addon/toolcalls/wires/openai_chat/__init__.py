@@ -11,14 +11,15 @@ chunk repeats.
 The older form of a call (`function_call` beside the content, one a message, without an id) is one like the others.
 To a client that declares its tools as `functions`, the first lifted call of a message is written like that.
 
-    calls      the forms of a call, and how each is written
-    choices    the content of a choice, and why it ended
-    request    what a request declares
-    decoding   a reply's frames as events
-    mending    damaged native calls, as they should have come
-    answer     a reply of our own making, for an error that quotes a call
-    stream     a stream's chunks, written again
-    whole      a reply that comes as one body
+    calls         the forms of a call, and how each is written
+    choices       the content of a choice, and why it ended
+    request       what a request declares
+    entry_places  where SDKs put the entries of `tool_calls`
+    decoding      a reply's frames as events
+    mending       damaged native calls, as they should have come
+    answer        a reply of our own making, for an error that quotes a call
+    stream        a stream's chunks, written again
+    whole         a reply that comes as one body
 """
 
 from toolcalls.wires import Wire

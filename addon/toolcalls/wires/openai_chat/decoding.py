@@ -27,6 +27,7 @@ from toolcalls.events import (
     Reason,
     Reasoning,
     Text,
+    Unplaced,
 )
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape
@@ -35,6 +36,7 @@ from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, Part
 from toolcalls.wires.openai_chat.calls import CUSTOM, INPUT_BEGINS, INPUT_ENDS, LEGACY
 from toolcalls.wires.openai_chat.choices import content_events, fetched, reason_of
+from toolcalls.wires.openai_chat.entry_places import EntryPlaces
 
 # What every chunk of a reply repeats; other fields of the first one (`x_groq`, `prompt_token_ids`) come once.
 _REPEATED = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier", "provider"})
@@ -211,6 +213,7 @@ class _Native:
         self.name = ""
         self.unsaid = ""
         self.open = False
+        self.stray = False  # pieces of it came that no client knows as its own
         self.form = form
         self.noticed: set[Reason] = set()
         self._nesting = Nesting()
@@ -328,6 +331,7 @@ class Reading:
         self._ids: dict[int, set[str]] = {}  # by lane, those that calls have
         self._free: dict[int, int] = {}  # by lane, the one after the highest of them
         self._unfinished: dict[int, bool] = {}  # by lane; False once it has ended, and never True again
+        self._places: dict[int, EntryPlaces] = {}  # by lane, those of its entries
 
     def events(self, payload: bytes) -> list[Part]:
         """The events of one chunk. `[DONE]` ends every choice that has not said why it ended."""
@@ -374,7 +378,10 @@ class Reading:
             for event in content_events(delta.content):
                 yield lane, event
             for position, call in enumerate(delta.tool_calls or ()):
-                for event in self._native(lane, position if call.index is None else call.index, call):
+                index = position if call.index is None else call.index
+                if not self._places.setdefault(lane, EntryPlaces()).keeps(index, named=bool(_name(call))):
+                    yield lane, Unplaced()
+                for event in self._native(lane, index, call):
                     yield lane, event
             if delta.function_call is not None:
                 for event in self._native(lane, _LEGACY_PLACE, Call(function=delta.function_call)):
@@ -423,6 +430,19 @@ class Reading:
         if native.open and (native.unsaid or not begins):
             yield CallPiece(native.index, native.unsaid, update)
             native.unsaid = ""
+        yield from self._stray(lane, index, native)
+
+    def _stray(self, lane: int, index: int, native: _Native) -> Iterator[Event]:
+        """Arguments of a call that is not open: agents add them to the latest one. Before the first one they wait for
+        their name, which some servers send late.
+        """
+        if not native.open and native.unsaid.strip():
+            waits = not (native.name or self._ids.get(lane)) and (index >= 0 or index == _LEGACY_PLACE)
+            native.stray = native.stray or not waits
+            if not native.stray:
+                yield Unplaced(waits=native.index)
+        if native.stray:
+            yield Unplaced()
 
     def _ended(self, lane: int, reason: str) -> Iterable[Part]:
         """A choice says why it ended. Some servers do with every chunk, so a call goes on that is not whole by now."""

@@ -30,6 +30,7 @@ from toolcalls.events import (
     Reason,
     Reasoning,
     Text,
+    Unplaced,
 )
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape, same_arguments
@@ -230,9 +231,11 @@ class Reading:
     def _arguments(self, event: Fields, kind: CallKind, piece: bool) -> Iterator[Part]:
         place = place_of(event)
         call = self._calls.get(place)
+        said = rawjson.word(event, "delta" if piece else kind.holds[0])
+        if said and (call is None or not rawjson.is_place(event.get("output_index"))):
+            yield self._lane, Unplaced()
         if call is None:
             return
-        said = rawjson.word(event, "delta" if piece else kind.holds[0])
         if place in self._with_arguments and not piece:
             yield from call.correction(event)
             return

@@ -8,7 +8,7 @@ the upstream's own frames has its handler: `message_frames`, `item_frames`, `fin
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from toolcalls.events import Text
+from toolcalls.events import Text, Unplaced
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, Undivided
@@ -24,14 +24,16 @@ from toolcalls.wires.openai_responses.upstream_items import (
 
 
 class Stream(Undivided):
-    """The codec of a streamed reply. `encode` is given every frame that `decode` has seen, once and in order."""
+    """The codec of a streamed reply. `encode` is given every frame that `decode` has seen, once and in order,
+    but for those that are left out.
+    """
 
     must_encode = True
 
     def __init__(self) -> None:
         self.can_omit = False
         self._items = UpstreamItems()
-        self._frames: deque[tuple[str, Fields, list[Part]]] = deque()  # decoded and not encoded yet
+        self._frames: deque[tuple[bytes, str, Fields, list[Part]]] = deque()  # decoded and not encoded yet
         messages, final = MessageFrames(self._items), FinalFrame(self._items)
         items = ItemFrames(self._items, messages)
         self._handlers: dict[str, Callable[[Fields, Sequence[Part]], None]] = {
@@ -56,14 +58,17 @@ class Stream(Undivided):
         event = rawjson.fields(payload)
         kind = rawjson.word(event, "type")
         parts = list(self._items.reading.events(kind, event))
-        self._frames.append((kind, event, parts))
+        own = [part for part in parts if not isinstance(part[1], Unplaced)]  # which does not come back
+        self._frames.append((payload, kind, event, own))
         text = parts[0][1] if len(parts) == 1 else None
         self.can_omit = kind == DELTA and isinstance(text, Text) and text.text != ""
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
         """The frames for `parts`: what is made of the text before comes first, then the frame itself."""
-        kind, event, self._items.decoded = self._frames.popleft()
+        while len(self._frames) > 1 and self._frames[0][0] != payload:
+            self._frames.popleft()  # it was left out
+        _, kind, event, self._items.decoded = self._frames.popleft()
         client = self._items.client
         client.begin(event)
         self._handlers.get(kind, self._items.forward)(event, parts)
