@@ -143,7 +143,7 @@ class Exchange:
             mending=mending,
         )
         self.guarded = self._plan.guarded  # where a rule may block, nothing passes after a fault
-        self._unread = UnreadCalls() if self.guarded else None
+        self._unread = UnreadCalls(form) if self.guarded else None
         self._keeps_markup = self._plan.whole_calls
         self._codec = wire.codec(streamed=self._streamed)
         self._frames = FRAMES.get(form, SSE)(call_policy.route.max_frame_bytes)
