@@ -238,8 +238,8 @@ def test_without_rules_a_coding_that_is_not_known_passes() -> None:
 
 def test_the_log_says_what_a_warning_is_about(addon: ToolCalls, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "toolcalls")
-    call = {"index": "0", "id": "a", "function": {"name": "Bash", "arguments": "{}"}}
-    body = b'data: {"choices":[{"index":0,"delta":{"tool_calls":[%b]}}]}\n\n' % json.dumps(call).encode()
+    call = {"index": 0, "id": "a", "function": {"name": "Bash", "arguments": "{}"}}
+    body = b'data: {"choices":[{"index":0,"other":{"tool_calls":[%b]}}]}\n\n' % json.dumps(call).encode()
     answered(addon, body, {"content-type": "text/event-stream"}, stream=True)
     lines = [record.message for record in caplog.records]
     (line,) = [line for line in lines if "warning: unread | " in line]

@@ -149,10 +149,13 @@ _OBJECTS: dict[str, type[msgspec.Struct]] = {
 
 
 def _fitting[Kind: msgspec.Struct](kind: type[Kind], given: object) -> Kind:
-    """As much of an object as has the types of its kind: SDKs look at no member that they do not need."""
-    made: dict[str, Any] = {}
+    """As much of an object as has the types of its kind: SDKs look at no member that they do not need.
+
+    A call whose `index` is no number has -1, which is none of a place either.
+    """
     if not isinstance(given, dict):
         return kind()
+    made: dict[str, Any] = {"index": -1} if kind is Call and given.get("index") is not None else {}
     for field in msgspec.structs.fields(kind):
         value, name = given.get(field.name), field.name
         if name in _LISTS and isinstance(value, list):
