@@ -107,6 +107,11 @@ class Access:
     default: Literal["allow", "deny"] = "allow"
     message: str = "The call of {tool} was blocked by the rule {rule}."
 
+    @property
+    def blocks(self) -> bool:
+        """Whether a rule was written to block."""
+        return self.default == "deny" or any(rule.action == "block" for rule in self.rules)
+
 
 LoopAction = Literal["observe", "warn", "replace", "stop"]
 

@@ -200,15 +200,8 @@ def test_two_calls_in_one_frame_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("delta", "reads"),
     [
-        (
-            {
-                "tool_calls": [
-                    {"index": "0", "id": "a", "function": {"name": "Bash", "arguments": '{"command":"rm x"}'}}
-                ]
-            },
-            0,
-        ),
-        ({"tool_calls": [{"index": 0, "id": 5, "function": {"name": "Bash", "arguments": '{"command":"rm x"}'}}]}, 0),
+        ({"tool_calls": {"index": 0, "function": {"name": "Bash", "arguments": '{"command":"rm x"}'}}}, 0),
+        ({"more": {"tool_calls": [{"function": {"name": "Bash", "arguments": '{"command":"rm x"}'}}]}}, 0),
         ({"content": 'So: {"tool_calls": [{"name": "rm x"}], "function_call": {}}', "function_call": None}, 1),
         ({"tool_calls": []}, 1),
     ],

@@ -128,6 +128,17 @@ def test_a_refusal_beside_such_text_stays() -> None:
         assert last[1]["content"] == [{"type": "refusal", "refusal": "No more."}], way
 
 
+@pytest.mark.parametrize("text", ["Hi.", '<invoke name="Noop"></invoke>'])
+def test_another_end_may_follow_such_a_response(text: str) -> None:
+    """Without the items of the first one, as an error has none."""
+    ends = thin("whole response", stream([text]))
+    error = {"type": "error", "code": "server_error", "message": "x", "sequence_number": len(ends)}
+    exchange = case_exchange("openai_responses", {}, "sse")
+    out = run(exchange, [written([*ends, error])])
+    assert out.endswith(b'"message":"x","sequence_number":%d}\n\n' % (out.count(b"event: ") - 1))
+    assert (out == written([*ends, error])) == (text == "Hi.")
+
+
 @law
 @given(st.data(), replies.filter(bool).map(decodable), st.sampled_from(list(WAYS)))
 def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str, way: str) -> None:

@@ -17,7 +17,7 @@ raises `Mistake`. Mistakes are collected key by key.
 The names of dialects and wires come in as arguments, since this room sits below both.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -29,7 +29,7 @@ from toolcalls.config.nodes import MAX_BYTES, TOO_LARGE, document
 from toolcalls.config.routes import RouteKeys
 from toolcalls.route import Config, Route
 
-__all__ = ["MAX_MISTAKES", "ConfigError", "default_path", "load", "parse", "select"]
+__all__ = ["MAX_MISTAKES", "ConfigError", "candidates", "default_path", "load", "parse", "select"]
 
 
 def default_path() -> Path:
@@ -87,14 +87,22 @@ def select(config: Config, *, host: str, path: str, model: str, wire: str) -> Ro
 
     `*` and `?` match any character, also `/` and `.`. Matching is case-sensitive, except for host names (RFC 4343).
     """
+    routes = candidates(config, host=host, path=path, wire=wire)
+    fits = (one for one in routes if one.match.model is None or fnmatchcase(model, one.match.model))
+    return next(fits, config.default)
+
+
+def candidates(config: Config, *, host: str, path: str, wire: str) -> Iterator[Route]:
+    """The routes that `select` chooses from where the model is not known yet, in their order."""
     host, path = host.lower(), path.partition("?")[0]
     for route in config.routes:
         match = route.match
         if (
             (match.host is None or fnmatchcase(host, match.host.lower()))
             and (match.path is None or fnmatchcase(path, match.path))
-            and (match.model is None or fnmatchcase(model, match.model))
             and (match.wire is None or fnmatchcase(wire, match.wire))
         ):
-            return route
-    return config.default
+            yield route
+            if match.model is None:
+                return
+    yield config.default

@@ -17,7 +17,7 @@ from toolcalls.mitm.reporting import Reporter, exchange_label, log_losses
 from toolcalls.mitm.websocket.connection import Connection, open_connections, replay
 from toolcalls.mitm.websocket.injection import injector_for
 from toolcalls.mitm.websocket.turns import TURNS_KEY, store_original, turn_reports
-from toolcalls.mitm.websocket.upgrade import refusal, websocket_wire
+from toolcalls.mitm.websocket.upgrade import may_block, refusal, websocket_wire
 from toolcalls.replies.exchange import Exchange
 
 logger = logging.getLogger(__name__)
@@ -58,20 +58,27 @@ class WebSocketHooks:
             log_losses(flow, made)
             return made
 
+        def guards() -> bool:
+            return may_block(wire, flow.request, config_file.current())
+
         inject = injector_for(flow)
         if inject is None:
-            logger.warning(
-                f"{exchange_label(flow)}: replies over WebSocket are forwarded unparsed: "
-                "this version of mitmproxy does not support it"
-            )
-            return
+            what = "not forwarded, as a rule may block calls in them" if guards() else "forwarded unparsed"
+            reason = "this version of mitmproxy does not support it"
+            logger.warning(f"{exchange_label(flow)}: replies over WebSocket are {what}: {reason}")
+            if not guards():
+                return
 
         def on_end(number: int, exchange: Exchange) -> None:
             self._live.end(flow)
             self._reporter.report(flow, exchange, number)
 
         self._connections[flow] = open_connections[flow] = Connection(
-            plan, on_end, inject, lambda message, number: store_original(flow, message, number, message.content)
+            plan,
+            on_end,
+            inject,
+            lambda message, number: store_original(flow, message, number, message.content),
+            guards,
         )
 
     def message(self, flow: http.HTTPFlow) -> Awaitable[None] | None:

@@ -44,5 +44,4 @@ class Processors:
     @property
     def blocks(self) -> bool:
         """Whether a rule was written to block. Then a failure must not let anything through."""
-        access = self.route.access
-        return access is not None and (access.default == "deny" or any(r.action == "block" for r in access.rules))
+        return self.route.access is not None and self.route.access.blocks

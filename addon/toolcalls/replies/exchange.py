@@ -49,7 +49,7 @@ from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.mended_frames import MendedFrames, uncut
 from toolcalls.replies.plan import Plan
 from toolcalls.replies.reply_mending import reply_mending
-from toolcalls.replies.unread_calls import UnreadCalls, is_unplaced, unread_body
+from toolcalls.replies.unread_calls import UNREAD_CALL, UNREAD_WHOLE, UnreadCalls, is_unplaced, unread_body
 from toolcalls.replies.waiting import FrameQueue, LaneFrames, WaitingFrame
 from toolcalls.replies.waiting_parts import WaitingParts
 from toolcalls.requests.evidence import Decision
@@ -146,6 +146,8 @@ class Exchange:
         self._unread = UnreadCalls(form) if self.guarded else None
         self._keeps_markup = self._plan.whole_calls
         self._codec = wire.codec(streamed=self._streamed)
+        if self.guarded:
+            self._codec.guard(reads_text=self._plan.reads_text)
         self._frames = FRAMES.get(form, SSE)(call_policy.route.max_frame_bytes)
         self._overflow_noted = False
         self._envelope = Envelope(self._probe)
@@ -383,8 +385,10 @@ class Exchange:
             parts = None if parts is None else self._known(parts)
             if payload is not None:
                 self._reply_watch.payload(payload, known=bool(parts))
+            if why is None and payload is not None and self.guarded and self._codec.left_unread:
+                why = UNREAD_CALL
             if why is not None:
-                self._leave_out(why)
+                self._leave_out(why, decoded=payload is not None)
                 parts = None
                 continue
             if payload is not None:
@@ -410,13 +414,15 @@ class Exchange:
             parts = self._unread.without_left_out(parts)
         return [part for part in parts if not is_unplaced(part[1])]
 
-    def _leave_out(self, why: str) -> None:
+    def _leave_out(self, why: str, *, decoded: bool) -> None:
         """The latest frame does not leave. Each reason is noted once, however many pieces it is about."""
-        note = (0, Note("unread", why, True))
+        note = (0, Note("unread", why if self._streamed else UNREAD_WHOLE, True))
         if note not in self.notes:
             self.notes.append(note)
         self._reply_watch.passed_over()
         self._queue.drop_latest()
+        if decoded:
+            self._codec.leave_out()
         self._ends_in_return = False
 
     def _answered(self, answers: AnsweredErrors, frame: Frame) -> bool:

@@ -68,6 +68,7 @@ class Plan:
     mended       what was mended of the native call that came with this lane and index
     reasoned     the calls in the reasoning of the reply with this number; None where the route does not take them
     guarded      a rule was written to block, so after a fault nothing may pass
+    reads_text   the client reads calls from text
     whole_calls  a call is shown when it is complete: one that has no end becomes text again, so its markup is kept
     broken_is_text  a call that broke off is text to the client
     """
@@ -100,6 +101,7 @@ class Plan:
         self._reasoning_ends: Mapping[int, int] = {}
         self._reasons_elsewhere: set[int] = set()  # replies that have reasoning in a field of its own
         self.guarded = self._processors is not None and self._processors.blocks
+        self.reads_text = bool(self._when["screen"])
         # A call that processors stopped in its middle is not for the client, as text neither.
         self.whole_calls = not streamed or (wire.calls_are_whole and self._processors is None)
         self.broken_is_text = self.whole_calls and not wire.shows_open_calls

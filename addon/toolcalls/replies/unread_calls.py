@@ -21,6 +21,7 @@ from toolcalls.wires import Part
 from toolcalls.wires.frames import Form, Frame
 
 UNREAD_CALL = "a frame with a call that cannot be read was left out, as a rule may block it"
+UNREAD_WHOLE = "it has a part that cannot be read; nothing of it passed, as a rule may block a call in it"
 STRAY_PIECE = "arguments that belong to no open call were left out, as a rule may block their call"
 
 # Calls in a frame; in a text the quotes would be escaped. The second form is Chat Completions', before `tool_calls`.

@@ -107,6 +107,19 @@ class Codec(Protocol):
     def reply_id(self) -> str:
         """The reply's own id, "" while unknown."""
 
+    def guard(self, *, reads_text: bool) -> None:
+        """A rule may block calls of the reply: what `decode` does not return of them must not leave. Called first.
+
+        reads_text   the client reads calls from text, so the same holds for text
+        """
+
+    @property
+    def left_unread(self) -> bool:
+        """Whether the frame decoded last holds calls that `decode` did not return; False where nothing is guarded."""
+
+    def leave_out(self) -> None:
+        """The frame decoded last does not leave, so `encode` is not given it."""
+
     def arriving(self, lane: int, index: int) -> "ArrivingCall | None":
         """The native call that the events of this lane and index are about; None where it may not be asked about."""
 
@@ -124,7 +137,22 @@ class ArrivingCall(Protocol):
         """Whether its arguments so far end inside a string of theirs, and not in the middle of an escape."""
 
 
-class Undivided:
+class Unguarded:
+    """What codecs have in common that return all calls of a frame, and keep no frame until it is encoded."""
+
+    @property
+    def left_unread(self) -> bool:
+        """Nothing is."""
+        return False
+
+    def guard(self, *, reads_text: bool) -> None:
+        """Nothing is done differently."""
+
+    def leave_out(self) -> None:
+        """Nothing is kept of the frame."""
+
+
+class Undivided(Unguarded):
     """What codecs have in common whose native calls are decoded frame by frame."""
 
     def arriving(self, _lane: int, _index: int) -> None:

@@ -8,6 +8,9 @@ A connection from a file is read again from its messages as they were received (
 
 A server that keeps the conversation refuses the result of a lifted call, which it has kept as text. Its error is
 replaced, so that the client sends the whole conversation again (`sent_again`).
+
+Where a rule may block calls of the connection, no message passes that may hold a call and is read as part of no reply:
+one in binary, one before the first request or after the end of a reply, one of an unknown stream (`unread`).
 """
 
 import json
@@ -26,6 +29,7 @@ from toolcalls.mitm.websocket.turns import (
     END_TYPES,
     REQUEST_TYPE,
     MessageNumbers,
+    holds_no_output,
     line_of,
     messages_as_received,
     type_and_stream,
@@ -87,21 +91,25 @@ class Connection:
 
     plan        returns what is done to the reply to a request with this body; None for nothing
     on_end      called once for each exchange, when it is over, with the number of the message that asked for it
-    inject      sends the client a message before the one in hand
+    inject      sends the client a message before the one in hand; None where that cannot be done, so no reply is read
     on_change   called with a message that is about to change, and its number on its side
+    may_block   whether a rule may block calls of the connection, by the configuration as it is now
     """
 
     def __init__(
         self,
         plan: Callable[[bytes], ExchangePlan | None],
         on_end: Callable[[int, Exchange], None],
-        inject: Callable[[bytes], None],
+        inject: Callable[[bytes], None] | None,
         on_change: Callable[[WebSocketMessage, int], None],
+        may_block: Callable[[], bool] = lambda: False,
     ) -> None:
         self._plan = plan
         self._on_end = on_end
         self._inject = inject
         self._on_change = on_change
+        self._may_block = may_block
+        self._logged: set[str] = set()  # why messages did not pass
         self._counter = MessageNumbers()
         self._turns: dict[str, deque[_OpenTurn]] = {}
         self._quotable = QuotableTexts()
@@ -109,12 +117,24 @@ class Connection:
     def handle(self, message: WebSocketMessage) -> None:
         """The next message of the connection, to be changed or dropped in place."""
         number = self._counter.number(message)
-        if number is None or not message.is_text or message.dropped:
+        if number is None or message.dropped:
             return
         if message.from_client:
-            self._from_client(message, number)
-        else:
+            if message.is_text and self._inject is not None:
+                self._from_client(message, number)
+        elif message.is_text:
             self._from_server(message, number)
+        else:
+            self._unread(message, "it is binary")
+
+    def _unread(self, message: WebSocketMessage, why: str) -> None:
+        """Leave out a message of the server's that is not read, where a rule may block a call in it."""
+        if not self._may_block():
+            return
+        message.dropped = True
+        if why not in self._logged:  # once for a connection, which a server may fill with such messages
+            self._logged.add(why)
+            logger.warning(f"toolcalls: a WebSocket message was left out, as a rule may block a call in it: {why}")
 
     def _change(self, message: WebSocketMessage, number: int, content: bytes) -> None:
         if content != message.content:
@@ -136,6 +156,9 @@ class Connection:
         content = message.content
         kind, stream = type_and_stream(content)
         turns = self._turns.get(stream)
+        if not turns and not holds_no_output(content):
+            self._unread(message, "it belongs to no reply")
+            return
         if turns and kind == "error" and turns[0].may_be_refused and (again := sent_again(content)) != content:
             logger.info(
                 "toolcalls: the server rejected the result of a lifted call; "
@@ -154,7 +177,8 @@ class Connection:
             message.dropped = True
             return
         for one in out[:-1]:
-            self._inject(one)
+            if self._inject is not None:
+                self._inject(one)
         if out[-1] != message.content:
             self._change(message, number, _sendable(out[-1]))
 

@@ -28,6 +28,8 @@ TURNS_KEY = "toolcalls_turns"
 # What ends a reply.
 END_TYPES = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled", "error"})
 REQUEST_TYPE = "response.create"
+# The members of events that hold what a model said.
+_OUTPUT = ("item", "items", "output", "part", "delta", "text", "arguments", "input")
 _BOUNDARY_TYPES = [f'"{kind}"'.encode() for kind in (REQUEST_TYPE, *sorted(END_TYPES))]
 
 
@@ -41,6 +43,27 @@ def type_and_stream(content: bytes) -> tuple[str, str]:
         return "", ""
     kind, stream = fields.get("type"), fields.get("stream_id")
     return (kind if isinstance(kind, str) else "", stream if isinstance(stream, str) else "")
+
+
+def holds_no_output(content: bytes) -> bool:
+    """Whether a message is an event without any output of a model: no item, no piece of one, no response with items."""
+    try:
+        fields = json.loads(content, object_pairs_hook=_unambiguous)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(fields, dict) or not isinstance(fields.get("type"), str):
+        return False
+    response = fields.get("response") or {}
+    within = isinstance(response, dict) and not (response.get("output") or response.get("output_text"))
+    return within and not any(fields.get(key) for key in _OUTPUT)
+
+
+def _unambiguous(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object. Raises ValueError where it has a key twice: parsers differ in which they take."""
+    made = dict(members)
+    if len(made) < len(members):
+        raise ValueError("a key comes twice")
+    return made
 
 
 def _boundary_type(content: bytes) -> tuple[str, str]:

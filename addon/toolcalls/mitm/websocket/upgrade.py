@@ -4,7 +4,7 @@ import json
 
 from mitmproxy import http
 
-from toolcalls.config import select
+from toolcalls.config import candidates, select
 from toolcalls.route import Config
 from toolcalls.wires import Wire, wire_of
 
@@ -22,6 +22,12 @@ def websocket_wire(request: http.Request) -> Wire | None:
 def is_api_websocket(flow: http.HTTPFlow) -> bool:
     """Whether a flow is a WebSocket connection with an API that the addon reads."""
     return flow.websocket is not None and websocket_wire(flow.request) is not None
+
+
+def may_block(wire: Wire, request: http.Request, config: Config) -> bool:
+    """Whether a rule may block calls on a connection, whatever model its requests will name."""
+    routes = candidates(config, host=request.pretty_host, path=request.path, wire=wire.name)
+    return any(route.access is not None and route.access.blocks for route in routes)
 
 
 def refusal(wire: Wire, request: http.Request, config: Config) -> http.Response | None:

@@ -9,7 +9,7 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reaso
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import quote
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import STREAM_END, ArrivingCall, Part
+from toolcalls.wires import STREAM_END, ArrivingCall, Part, Unguarded
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, call_of, function_of
 from toolcalls.wires.openai_chat.choices import is_null, lane_of, other_parts, written_reason
 from toolcalls.wires.openai_chat.decoding import Reading, argument_piece
@@ -50,7 +50,7 @@ class _Renumbered:
         return self._calls[place]
 
 
-class Stream:
+class Stream(Unguarded):
     """The codec of a streamed reply."""
 
     must_encode = False  # a chunk stands for itself

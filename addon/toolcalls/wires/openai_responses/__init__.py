@@ -33,6 +33,7 @@ that is called in text becomes a `custom_tool_call`. The items of hosted tools a
     final_frame       the whole response at the end
     upstream_items  what the client has got of each of the upstream's items
     client_stream   what the client of a stream has got, and new frames for it
+    repeated_texts  what the client of a stream is given again of a text, where rules may block
     whole           a reply that comes as one body
     replacement     calls of a whole reply as items
 """

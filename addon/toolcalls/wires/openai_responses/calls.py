@@ -139,6 +139,17 @@ def _is_hosted(item: Fields) -> bool:
     return rawjson.word(rawjson.fields(item.get("environment")), "type").startswith("container")
 
 
+def holds_call(event: Fields) -> bool:
+    """Whether an event holds an item that is a call of the client's."""
+    output = rawjson.items(rawjson.fields(event.get("response")).get("output"))
+    return any(kind_of(rawjson.fields(item)) is not None for item in (event.get("item"), *output))
+
+
+def has_members(arguments: str) -> bool:
+    """Whether an argument JSON says more than that there are no arguments so far."""
+    return arguments.strip() not in {"", "{}"}
+
+
 def kind_of_form(form: str) -> CallKind:
     """The kind that the hub calls so; a function for what is unknown here."""
     return KINDS.get(form, FUNCTION)

@@ -7,7 +7,7 @@ counts only if none came since the item began, and one of the whole response onl
 A call's name and arguments, too, are said up to three times more, and many clients take what the item's end or the
 whole response says. Where that is another call than before, it is `CallUpdate`.
 
-Past 300 lines by a little: what says a text or a call again must know of all that said it before.
+Past 300 lines: what says a text or a call again must know of all that said it before.
 """
 
 from collections import Counter
@@ -43,6 +43,8 @@ from toolcalls.wires.openai_responses.calls import (
     INPUT_ENDS,
     PIECES,
     CallKind,
+    has_members,
+    holds_call,
     kind_of,
     namespaces,
 )
@@ -52,6 +54,9 @@ DELTA = "response.output_text.delta"
 TEXT_DONE = "response.output_text.done"
 PART_DONE = "response.content_part.done"
 TERMINAL = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled", "error"})
+
+# The events whose items are read.
+_WITH_CALLS = (TERMINAL - {"error"}) | {"response.output_item.added", "response.output_item.done"}
 
 
 def place_of(event: Fields, key: str = "output_index") -> int:
@@ -105,16 +110,35 @@ class _Call:
         said = self.kind.json("".join(self.texts))
         name = self.kind.name(end) or self.name
         space = rawjson.word(end, "namespace") or self.space
-        arguments = (self.kind.arguments(end) if any(key in end for key in self.kind.holds) else "") or said
+        arguments = (self._arguments(end) if any(key in end for key in self.kind.holds) else "") or said
         if (name, space) != (self.name, self.space) or not same_arguments(arguments, said):
             self.name, self.space = name, space
             yield self.lane, CallPiece(self.index, "", CallUpdate(name, arguments, name, space))
 
+    def is_said_by(self, item: Fields) -> bool:
+        """Whether an item is the call as it came."""
+        same = (self.kind.name(item), rawjson.word(item, "namespace")) == (self.name, self.space)
+        return same and same_arguments(self._arguments(item), self.kind.json("".join(self.texts)))
+
+    def _arguments(self, end: Fields) -> str:
+        if self.kind is CUSTOM:  # closed, even in an item that says that it is incomplete
+            return self.kind.json(rawjson.word(end, self.kind.holds[0]))
+        return self.kind.arguments(end)
+
 
 class Reading:
-    """What is known of the reply so far. It runs ahead of the encoding half, which follows the client."""
+    """What is known of the reply so far. It runs ahead of the encoding half, which follows the client.
+
+    guarded       a rule may block calls, so they are read as the most careless client would: also in an item that says
+                  that it is incomplete
+    withdrawn     lanes and indexes of calls that the client did not get, or not whole, where `guarded` is set
+    left_unread   the latest frame holds calls that are none of its events, and `guarded` is set
+    """
 
     def __init__(self) -> None:
+        self.guarded = False
+        self.left_unread = False
+        self.withdrawn: set[tuple[int, int]] = set()
         self.reply_id = ""
         self.namespaces: dict[str, str] = {}
         self.unstreamed_calls: dict[int, Fields] = {}  # calls that only the whole response holds, by their places in it
@@ -136,11 +160,14 @@ class Reading:
 
     def events(self, kind: str, event: Fields) -> Iterable[Part]:
         """The events of one frame."""
+        self.left_unread = False
         if kind == DELTA:
             place = place_of(event), place_of(event, "content_index")
             if place not in self._streamed:
                 self._streamed_ids.add((rawjson.word(event, "item_id"), place[1]))
             return self._text(place, rawjson.word(event, "delta"))
+        if self.guarded and kind not in _WITH_CALLS and holds_call(event):
+            self.left_unread = True
         if kind in {"response.created", "response.in_progress"}:
             response = rawjson.fields(event.get("response"))
             self.reply_id = self.reply_id or rawjson.word(response, "id")
@@ -205,6 +232,8 @@ class Reading:
             known = self._calls.get(place_of(event))
             if known is None or rawjson.word(item, "call_id") not in self._ids:
                 yield from self._begun(event, item, kind)
+                if self.guarded and not kind.whole and has_members(kind.arguments(item)):  # LangChain begins with them
+                    yield from self._calls[place_of(event)].correction(item)
             else:  # announced twice
                 yield from known.correction(item)
             return
@@ -235,6 +264,7 @@ class Reading:
         if said and (call is None or not rawjson.is_place(event.get("output_index"))):
             yield self._lane, Unplaced()
         if call is None:
+            self.left_unread = self.guarded
             return
         if place in self._with_arguments and not piece:
             yield from call.correction(event)
@@ -275,8 +305,9 @@ class Reading:
                 yield call.lane, CallPiece(call.index, arguments)
         elif kind is CUSTOM and is_whole:
             yield call.lane, CallPiece(call.index, INPUT_ENDS)
-        if is_whole:
+        if is_whole or self.guarded:
             yield from call.correction(item)
+        if is_whole:
             yield call.lane, CallEnd(call.index)
 
     def _aside(self, item: Fields) -> Iterator[Part]:
@@ -299,11 +330,28 @@ class Reading:
         """The places at which the stream has announced a call."""
         return [place for place, call in self._calls.items() if (call.lane, call.index) == (lane, index)]
 
+    def places_of_id(self, id_: str) -> list[int]:
+        """The places at which the stream has announced calls with this id."""
+        return [place for place, call in self._calls.items() if call in self._ids.get(id_, ())]
+
+    def is_withdrawn(self, item: Fields) -> bool:
+        """Whether an item may be a call that was withdrawn."""
+        calls = self._ids.get(rawjson.word(item, "call_id"), ())
+        return any((call.lane, call.index) in self.withdrawn for call in calls)
+
+    def is_at(self, place: int, item: Fields) -> bool:
+        """Whether an item is the latest call at a place, as it came, and was not withdrawn."""
+        call = self._calls.get(place)
+        known = self._ids.get(rawjson.word(item, "call_id"), ())
+        is_there = call is not None and call in known and (call.lane, call.index) not in self.withdrawn
+        return call is not None and is_there and call.is_said_by(item)
+
     def _finished(self, kind: str, event: Fields) -> Iterator[Part]:
+        response = rawjson.fields(event.get("response")) if kind != "error" else {"status": "failed"}
         if self._ended:
+            self.left_unread = self.left_unread or (self.guarded and self._has_other_calls(response))
             return
         self._ended = True
-        response = rawjson.fields(event.get("response")) if kind != "error" else {"status": "failed"}
         silent = not self._streamed
         met: Counter[str] = Counter()
         silent_ids: set[str] = set()  # of calls that only the whole response holds
@@ -311,7 +359,7 @@ class Reading:
             kind_of_call, id_ = kind_of(item), rawjson.word(item, "call_id")
             if kind_of_call is not None and id_ in self._ids:
                 met[id_] += 1
-                if rawjson.word(item, "status") != "incomplete":
+                if self.guarded or rawjson.word(item, "status") != "incomplete":
                     yield from self._ids[id_][: met[id_]][-1].correction(item)
             elif kind_of_call is not None:
                 self._open = bool(self.unstreamed_texts)
@@ -334,6 +382,14 @@ class Reading:
             said = "the whole response holds none of its calls, and some clients read nothing else"
             yield self._lane, Note("finish_denies_calls", said, warns=True)
         yield self._lane, Finish(reason_of(response, calls=bool(self._calls or self.unstreamed_calls)))
+
+    def _has_other_calls(self, response: Fields) -> bool:
+        """Whether a response after the end holds a call that the stream did not say, or said otherwise."""
+        calls = [item for item in map(rawjson.fields, rawjson.items(response.get("output"))) if kind_of(item)]
+        return not all(map(self._is_streamed, calls))
+
+    def _is_streamed(self, item: Fields) -> bool:
+        return any(call.is_said_by(item) for call in self._ids.get(rawjson.word(item, "call_id"), ()))
 
 
 class Events:

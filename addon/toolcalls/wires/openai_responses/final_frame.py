@@ -70,20 +70,22 @@ class FinalFrame:
         """Send what became of the texts that only this frame holds; returns the parts that remain to be sent."""
         client, unstreamed_texts = self._client, self._items.reading.unstreamed_texts
         for place, lanes in unstreamed_texts.items():
+            item = rawjson.fields(output[place]) if place < len(output) else {}  # a later response may hold fewer
             message = self._items.messages.get(place)
             if message is None:
                 client.close_own()
                 client.slot = self._items.slots[place] = []
-                message = self._items.messages[place] = Message(rawjson.fields(output[place]), client.slot)
+                message = self._items.messages[place] = Message(item, client.slot)
             client.message, client.slot = message, message.slot
             client.emit(part for part in parts if part[0] in lanes)
-            client.close(behind=refusals_of(rawjson.fields(output[place])))
+            client.close(behind=refusals_of(item))
             client.message = None
         sent = set().union(*unstreamed_texts.values()) if unstreamed_texts else set()
         return [part for part in parts if part[0] not in sent]
 
     def _client_items(self, place: int, item: Any) -> Iterator[Any]:
         """The items that the client has seen in the place of one; what did not change as it is at the end."""
+        is_withheld = self._items.is_withheld(place, rawjson.fields(item))
         if place not in self._items.slots and rawjson.word(rawjson.fields(item), "call_id") in self._items.withdrawn:
             return
         if not self._kept.get(place, True):
@@ -92,11 +94,14 @@ class FinalFrame:
             native = self._items.natives[place]
             item = self._broken(native, rawjson.fields(item))
         for became in self._items.slots.get(place, (None,)):
-            yield item if became is None else became
+            if became is not None or not is_withheld:
+                yield item if became is None else became
         message = self._items.messages.get(place)
         segment = message.segment if message is not None else None
         if message is None or segment is None:
             return
+        if self._items.is_call_where_text_came(item):  # it is judged as a call, and this is about the text
+            item = message.item
         yield {**rawjson.fields(item), "id": segment.id, "content": segment.closed()} if message.changed else item
 
     @staticmethod

@@ -8,7 +8,7 @@ the upstream's own frames has its handler: `message_frames`, `item_frames`, `fin
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from toolcalls.events import Text, Unplaced
+from toolcalls.events import Text, Unplaced, Withdrawn
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, Undivided
@@ -17,6 +17,7 @@ from toolcalls.wires.openai_responses.decoding import DELTA, PART_DONE, TERMINAL
 from toolcalls.wires.openai_responses.final_frame import FinalFrame
 from toolcalls.wires.openai_responses.item_frames import ItemFrames
 from toolcalls.wires.openai_responses.message_frames import MessageFrames
+from toolcalls.wires.openai_responses.repeated_texts import RepeatedTexts
 from toolcalls.wires.openai_responses.upstream_items import (
     UpstreamItems,
     content_of,
@@ -33,7 +34,8 @@ class Stream(Undivided):
     def __init__(self) -> None:
         self.can_omit = False
         self._items = UpstreamItems()
-        self._frames: deque[tuple[bytes, str, Fields, list[Part]]] = deque()  # decoded and not encoded yet
+        self._repeated: RepeatedTexts | None = None
+        self._frames: deque[tuple[str, Fields, list[Part]]] = deque()  # decoded and not encoded yet
         messages, final = MessageFrames(self._items), FinalFrame(self._items)
         items = ItemFrames(self._items, messages)
         self._handlers: dict[str, Callable[[Fields, Sequence[Part]], None]] = {
@@ -53,29 +55,52 @@ class Stream(Undivided):
         """The response's own id."""
         return self._items.reading.reply_id
 
+    def guard(self, *, reads_text: bool) -> None:
+        """As `Codec.guard`."""
+        self._items.reading.guarded = True
+        self._repeated = RepeatedTexts() if reads_text else None
+
+    @property
+    def left_unread(self) -> bool:
+        """As `Codec.left_unread`."""
+        return self._items.reading.left_unread
+
+    def leave_out(self) -> None:
+        """As `Codec.leave_out`."""
+        self._frames.pop()
+
     def decode(self, payload: bytes) -> list[Part]:
         """The events of one frame."""
         event = rawjson.fields(payload)
         kind = rawjson.word(event, "type")
         parts = list(self._items.reading.events(kind, event))
         own = [part for part in parts if not isinstance(part[1], Unplaced)]  # which does not come back
-        self._frames.append((payload, kind, event, own))
+        if self._items.reading.guarded and not event:
+            self._items.reading.left_unread = b'_call"' in payload
+        self._frames.append((kind, event, own))
         text = parts[0][1] if len(parts) == 1 else None
         self.can_omit = kind == DELTA and isinstance(text, Text) and text.text != ""
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
         """The frames for `parts`: what is made of the text before comes first, then the frame itself."""
-        while len(self._frames) > 1 and self._frames[0][0] != payload:
-            self._frames.popleft()  # it was left out
-        _, kind, event, self._items.decoded = self._frames.popleft()
+        kind, event, self._items.decoded = self._frames.popleft()
+        if self._items.reading.guarded:
+            gone = {(lane, said.index) for lane, said in parts if isinstance(said, Withdrawn)}
+            self._items.reading.withdrawn |= gone
         client = self._items.client
         client.begin(event)
         self._handlers.get(kind, self._items.forward)(event, parts)
         if not client.diverged and content_of(parts) == content_of(self._items.decoded):
-            return [payload]  # whatever state the stream is in: nothing was changed so far
-        client.diverged = True
-        client.end()
-        if len(client.out) == 1 and client.out[0] == event:
+            out = [event]  # whatever state the stream is in: nothing was changed so far
+        else:
+            client.diverged = True
+            client.end()
+            out = client.out
+        if self._repeated is not None:
+            if kind != DELTA:
+                self._repeated.screened(parts)
+            out = [self._repeated.event(made) for made in out]
+        if len(out) == 1 and (out[0] is event or out[0] == event):
             return [payload]
-        return [rawjson.written(made) for made in client.out]
+        return [rawjson.written(made) for made in out]

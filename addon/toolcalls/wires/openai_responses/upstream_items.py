@@ -16,9 +16,10 @@ from toolcalls.events import (
     Text,
     Withdrawn,
 )
+from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
-from toolcalls.wires.openai_responses.calls import CallItem
+from toolcalls.wires.openai_responses.calls import CallItem, kind_of
 from toolcalls.wires.openai_responses.client_stream import ClientStream, opens_text, position_of
 from toolcalls.wires.openai_responses.decoding import Reading, place_of
 from toolcalls.wires.openai_responses.items import (
@@ -82,6 +83,22 @@ class UpstreamItems:
         self.natives: dict[int, CallItem] = {}
         self.broken_off: set[int] = set()
         self.withdrawn: set[str] = set()
+
+    def is_withheld(self, place: int, item: Fields) -> bool:
+        """Whether an item of the whole response is a call that the client has not got, or not whole, and that `slots`
+        does not know here: it was streamed at another place, or another call has come at its place since. Only where
+        rules may block.
+        """
+        if not self.reading.guarded or kind_of(item) is None or place in self.broken_off:
+            return False
+        streamed = self.reading.places_of_id(rawjson.word(item, "call_id"))
+        if place not in streamed and any(self.places.get(at) is None or at in self.broken_off for at in streamed):
+            return True
+        return self.reading.is_withdrawn(item) and not self.reading.is_at(place, item)
+
+    def is_call_where_text_came(self, item: Any) -> bool:
+        """Whether an item of the whole response, at the place of a message, is a call. Only where rules may block."""
+        return self.reading.guarded and kind_of(rawjson.fields(item)) is not None
 
     def begin(self, at: int) -> None:
         """An item of the upstream's begins; what is of ours until the next one stands with it."""

@@ -27,6 +27,7 @@ from toolcalls.wires.openai_responses.items import (
     is_other,
     is_stopped,
     is_text,
+    parts_of,
     reason_of,
     response_with,
     text_part,
@@ -41,12 +42,26 @@ from toolcalls.wires.replacement import Replacements
 class Whole(WholeCodec):
     """The codec of a whole reply."""
 
+    def __init__(self) -> None:
+        self._reads_text = False
+        self._left_unread = False
+
+    def guard(self, *, reads_text: bool) -> None:
+        """As `Codec.guard`."""
+        self._reads_text = reads_text
+
+    @property
+    def left_unread(self) -> bool:
+        """As `Codec.left_unread`."""
+        return self._left_unread
+
     def decode(self, payload: bytes) -> list[Part]:
         """The events of the reply, by lane. Native calls come first, so that a text that repeats one is known as it."""
         response = rawjson.fields(payload)
         if "output" not in response:
             return []
         self.reply_id = rawjson.word(response, "id")
+        self._left_unread = self._reads_text and _holds_other_text(response)
         natives: list[list[Part]] = [[]]
         texts: list[str] = []
         behind_call = False  # a call came since the latest text
@@ -120,6 +135,22 @@ class Whole(WholeCodec):
         made += own.of_own(part for rest in lanes.values() for part in rest)  # text that has no message
         made += [call.item(spaces) for replacement in replacements.values() for call in replacement.unplaced]
         return [rawjson.written(response_with(response, output, made, cut=cut, stopped=is_stopped(response, parts)))]
+
+
+def _holds_other_text(response: Fields) -> bool:
+    """Whether a response holds a text of a message that is not read: one in another form, or one that is said again and
+    differs. White space does not count.
+    """
+    messages = [
+        item
+        for item in map(rawjson.fields, rawjson.items(response["output"]))
+        if rawjson.word(item, "type") == "message"
+    ]
+    said = "".join(rawjson.word(part, "text") for item in messages for part in texts_of(item))
+    again = "".join(rawjson.word(response, "output_text").split())
+    others = [rawjson.word(part, "text") for item in messages for part in parts_of(item) if not is_text(part)]
+    others += [rawjson.word(item, "content") for item in messages]
+    return again not in {"", "".join(said.split())} or any(text.strip() for text in others)
 
 
 def _natives(output: Sequence[Any]) -> dict[int, list[Fields]]:
