@@ -125,7 +125,7 @@ def test_wrong_rules_leave_the_old_ones_with_one_line(
 
 def test_the_file_is_looked_at_once_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "rules.yaml"
-    path.write_text("")
+    path.write_text("version: 1\n")
     now = [100.0]
     monkeypatch.setattr("toolcalls.mitm.config_file.time.monotonic", lambda: now[0])
     read = config_file.ConfigFile(str(path))

@@ -54,7 +54,7 @@ def load(path: Path, dialects: Collection[str], wires: Collection[str]) -> Confi
         raise config_error(str(path), [Mistake(1, f"the file cannot be read: {reason}")]) from error
     if len(data) > MAX_BYTES:
         raise config_error(str(path), [Mistake(1, TOO_LARGE)])
-    if not text.strip():  # an editor may be about to write it, and rules must not be lost meanwhile
+    if not text.strip() and path.is_file():  # an editor may be about to write it: rules must not be lost meanwhile
         raise config_error(str(path), [Mistake(1, "the file is empty; a configuration begins with `version: 1`")])
     return parse(text, str(path), dialects, wires)
 
