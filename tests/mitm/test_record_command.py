@@ -98,6 +98,14 @@ def test_what_is_no_recording_is_said(
 # --- merge and split --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["a.flows", "a.mitm", "A.FLOW"])
+def test_a_folder_has_what_mitmproxy_s_files_are_called(
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    manyflows.write(tmp_path / name, manyflows.session())
+    assert name in said(capfd, "record", "ls", str(tmp_path))
+
+
 def test_files_are_merged_by_time_each_flow_once(
     recordings: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,7 +11,7 @@ from mitmproxy import http
 
 from toolcalls.commands.streams import BadInput, print_error
 from toolcalls.insight.report import visible
-from toolcalls.mitm.offline.archive.parts import first_line, path_of
+from toolcalls.mitm.offline.archive.parts import SUFFIXES, first_line, path_of
 from toolcalls.mitm.offline.files import flows
 from toolcalls.mitm.recording.index import SUFFIX, Index, TornOff, entries_of, index_path
 from toolcalls.mitm.recording.process import serialized
@@ -63,9 +63,9 @@ def _named(name: str) -> list[Path]:
     path = path_of(name)
     try:
         if path.is_dir():
-            inside = sorted(path.glob("*.flow"))
+            inside = sorted(one for one in path.iterdir() if one.suffix.lower() in SUFFIXES)
             if not inside:
-                raise BadInput(f"{name}: no file in this folder ends in .flow")
+                raise BadInput(f"{name}: no file in this folder ends in {', '.join(SUFFIXES)}")
             return inside
         is_there = path.is_file()
     except BadInput:
