@@ -244,3 +244,16 @@ def test_the_log_says_what_a_warning_is_about(addon: ToolCalls, caplog: pytest.L
     lines = [record.message for record in caplog.records]
     (line,) = [line for line in lines if "warning: unread | " in line]
     assert "| unread: a frame with a call that cannot be read was left out" in line
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_name_that_comes_close_to_a_declared_tool_is_judged_as_that(addon: ToolCalls, stream: bool) -> None:
+    """Agents take the closest tool that they have for one that they have not."""
+    function = {"name": "Bashh", "arguments": '{"command":"ls"}'}
+    said = {"tool_calls": [{"index": 0, "id": "a", "type": "function", "function": function}]}
+    choice = {"index": 0, "delta" if stream else "message": said, "finish_reason": "tool_calls"}
+    body = json.dumps({"id": "r", "choices": [choice]}).encode()
+    kind = "text/event-stream" if stream else "application/json"
+    flow, out = answered(addon, b"data: %b\n\n" % body if stream else body, {"content-type": kind}, stream=stream)
+    assert b"command" not in out
+    assert summary_in(flow).startswith("1 blocked: no-bash")
