@@ -251,3 +251,11 @@ def test_the_steering(attempt: Try) -> None:
         tried = attempt(body, *example("steering"))
         assert tried.blocked == ["use-the-editor"]
         assert received(tried.body).choices[0].text == "[blocked: use-the-editor]"
+
+
+def test_rules_know_the_tools_of_the_request(attempt: Try, tmp_path: Path) -> None:
+    """A name that agents take for one of them is that one to a rule that blocks."""
+    config = tmp_path / "c.yaml"
+    config.write_text("routes: [{name: r, access: {rules: [{name: no-files, action: block, tools: read_file}]}}]")
+    tried = attempt(body_of([{"read_fiel": {"path": "a"}}], "process", "sse"), "--config", str(config))
+    assert (tried.status, tried.blocked) == (0, ["no-files"])
