@@ -233,6 +233,16 @@ def test_a_body_that_is_no_text_is_left_out_of_an_archive(path: Path, tmp_path: 
     assert REDACTED in [entry["response"]["content"]["text"] for entry in entries] or "converse" in path.stem
 
 
+def test_a_file_of_another_kind_is_answered_with_what_can_be_read(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "notes.md").write_text("# Notes\n")
+    assert cli.main(["redact", str(tmp_path / "notes.md"), str(tmp_path / "out.flow")]) == 2
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.endswith("(what can be read: flows of mitmproxy, HAR, captures in JSON lines)")
+    assert "flow 1 cannot be read: Invalid data format" in line
+
+
 def test_a_flow_of_the_baseline_that_is_gone_is_a_change(
     recording: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,7 +63,9 @@ def flows(path: str, seen: Callable[[int], None] | None = None) -> Iterator[Flow
             if count and not source.read(1):
                 print_error("toolcalls", f"{input_name(path)}: flow {count + 1} is torn off and left out")
                 return
-            raise BadInput(f"{input_name(path)}: flow {count + 1} cannot be read: {error}") from error
+            known = "" if count else " (what can be read: flows of mitmproxy, HAR, captures in JSON lines)"
+            why = f"flow {count + 1} cannot be read: {str(error).rstrip('.')}{known}"
+            raise BadInput(f"{input_name(path)}: {why}") from error
 
 
 def _read(source: BinaryIO, name: str) -> Iterator[Flow]:
