@@ -134,6 +134,20 @@ def test_no_reader_finds_a_forbidden_call_that_breaks_off(form: str) -> None:
             assert not is_forbidden(form, blocks), text
 
 
+@pytest.mark.parametrize("members", [10, 1000])
+@pytest.mark.parametrize("value", ["rm x", "ls"])
+def test_an_object_that_breaks_off_may_be_long(value: str, members: int) -> None:
+    """A forbidden call in it is blocked, and a document that is no JSON either passes."""
+    inside = "".join(f'  "key{number}": "it\'s {{a}} {number}", // \n' for number in range(members))
+    document = f'Final Answer: so.\n```json\n{{"name": "x",\n{inside}"command": "{value}"\n}}\n```\nDone.'
+    call = f'{{"action": "execute_command", "action_input": {{\n{inside}"words": ["a", "b"], "command": "{value}'
+    for text, forbids in ((document, False), (call, value == "rm x")):
+        exchange = client_of("react", "anthropic", "sse")
+        blocks = blocks_of("anthropic", "sse", through(exchange, in_blocks("anthropic", "sse", [text])))
+        assert (blocks == [text]) != forbids
+        assert not [note for _, note in exchange.notes if note.rule == "unread"]
+
+
 SPLIT = {
     "closer": ("tagged", ["<execute_command>a</execute", "_command>b<command>rm x</command>c</execute_command>"]),
     "parameter": ("tagged", ["<execute_command><title", ">a<command>rm x</command></title></execute_command>"]),

@@ -280,21 +280,38 @@ def _objects(text: str, start: int, end: int, tools: Toolbox) -> Iterator[WordCa
                 yield WordCall(at, behind, tuple(dict.fromkeys(reversed(names))), given)
 
 
+# A member as JSON writes it, whose value may end with the text. What is in an object is found by itself.
+_WRITTEN = re.compile(
+    r'(?<=[{,\s])("(?:[^"\\]|\\.)*+")\s*+:\s*+("(?:[^"\\]|\\.)*+"?|\[[^\[\]]*+\]?|[^\s,{}\[\]"]++)', re.DOTALL
+)
+_ENDS = ("", '"', "]", '"]')  # of which a value may lack one
+
+
+def _closed(written: str) -> str:
+    """A value that may lack its end, as JSON; what is none is a text."""
+    for end in _ENDS:
+        try:
+            return json.dumps(json.loads(written + end, strict=False), ensure_ascii=False)
+        except ValueError:
+            continue
+    return quote(written)
+
+
 def _unclosed(text: str, start: int) -> Iterator[WordCall]:
     """A call in an object that the text's end breaks off: LangChain closes it (`parse_partial_json`)."""
     brace = _BRACE.search(text, start)
     if brace is None or _KEYED.search(text, brace.start()) is None:
         return
-    room = _Room(_MUCH + 16 * len(text))
     names: list[str] = []
     given: list[tuple[str, str]] = []
-    for member in _bounded(_MEMBER.finditer(text, brace.start())):
-        if member[1].casefold() in _CALLED:
-            names.append(member[2].strip())
-        else:  # its value may have quotes in it, so it may be all that follows
-            given += [
-                (member[1], quote(one)) for one in (member[2].strip(), room.cut(text, member.start(2), len(text)))
-            ]
+    for member in _WRITTEN.finditer(text, brace.start()):
+        key, value = json.loads(_closed(member[1])), _closed(member[2])
+        if key.casefold() not in _CALLED:
+            given.append((key, value))
+        elif len(names) < _MOST:
+            names.append(str(json.loads(value)).strip())
+        else:
+            raise ValueError("too many names")
     if any(names):
         yield WordCall(brace.start(), len(text), tuple(dict.fromkeys(filter(None, names))), given)
 
