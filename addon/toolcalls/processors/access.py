@@ -88,9 +88,12 @@ class Gate:
         """The rules that are about a name, and those of them that could not tell."""
         rules: list[_Rule] = []
         unsure: set[_Rule] = set()
+        meant = self._meant(name)
         for rule in self._rules:
             try:
-                others = (*other_names, *self._meant(name)) if rule.blocks else ()
+                if rule.blocks and meant is None:
+                    raise TooMuchWork
+                others = (*other_names, *(meant or ())) if rule.blocks else ()
                 if any(rule.names(one, self.work) for one in (name, *others)):
                     rules.append(rule)
             except TooMuchWork:
@@ -99,8 +102,8 @@ class Gate:
                     unsure.add(rule)
         return rules, unsure
 
-    def _meant(self, name: str) -> list[str]:
-        """The tools for which agents take a name that is not declared. Raises TooMuchWork."""
+    def _meant(self, name: str) -> list[str] | None:
+        """The tools for which agents take a name that is not declared; None where that takes too much work."""
         if name in self._declared.values():
             return []
         repaired = list(repairs(name))
@@ -108,7 +111,10 @@ class Gate:
         # A name twice as long as another one cannot come close to it.
         if len(written) > 2 * max(map(len, self._declared), default=0):
             return repaired
-        self.work.search(_GUESS * len(written) * len(self._declared))
+        try:
+            self.work.search(_GUESS * len(written) * len(self._declared))
+        except TooMuchWork:
+            return None
         return repaired + [self._declared[one] for one in get_close_matches(written, self._declared, cutoff=_CLOSE)]
 
     def refuses_always(self, name: str) -> Refusal | None:
