@@ -39,6 +39,8 @@ _BEGIN = ("BEGIN_ARG:", "begin_arg:", "Begin_arg:")
 _END = ("END_ARG", "end_arg", "End_arg")
 _LINE = re.compile(r"[^\r\n]*+")
 _BLANKS = re.compile(r"[ \t]*+")
+# A line end that may be the last of a value.
+_MAY_END = re.compile(rf"\n(?=[{''.join(end[0] for end in _END)}]|\Z)")
 
 
 class _ContinueCodeblock:
@@ -143,20 +145,25 @@ def _value(scan: Scanner, value: Value) -> Step[bool]:
         if ends:
             value.add(scan.take(ends))
         while True:
-            at = scan.text.find("\n", scan.pos)
-            stop = at if at >= 0 else len(scan.text)
-            if stop > scan.pos and scan.text[stop - 1] == "\r" and not (at < 0 and scan.ended):
+            found = _MAY_END.search(scan.text, scan.pos)
+            stop = found.start() if found is not None else len(scan.text)
+            if stop > scan.pos and scan.text[stop - 1] == "\r" and not (found is None and scan.ended):
                 stop -= 1
             if stop > scan.pos:
                 value.add(scan.take(stop - scan.pos))
-            if at >= 0:
-                ends = at + 1 - scan.pos
+            if found is not None:
+                ends = found.end() - scan.pos
                 break
             if scan.ended:
                 return False
-            scan.wake_on = value.wake_on if scan.pos == len(scan.text) else None
+            scan.wake_on = _may_end if value.wake_on is not None and scan.pos == len(scan.text) else None
             yield
             scan.wake_on = None
+
+
+def _may_end(piece: str) -> bool:
+    """Whether a value may end behind a piece or inside it."""
+    return _MAY_END.search(piece) is not None or piece.endswith("\r")
 
 
 def _closer(scan: Scanner, ahead: int) -> Step[int]:

@@ -126,7 +126,7 @@ def _short(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
             value.add(scan.take(stop - scan.pos))
         if found is not None or scan.ended:
             break
-        scan.wake_on = value.wake_on
+        scan.wake_on = _LINE_END.search if value.wake_on is not None else None
         yield
         scan.wake_on = None
     if found is None and scan.cut:

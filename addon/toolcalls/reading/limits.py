@@ -5,6 +5,7 @@ read, in the end one character at a time (`at_once`).
 """
 
 import re
+from itertools import repeat
 
 from toolcalls.events import Reason
 from toolcalls.reading.candidate import Candidate
@@ -89,7 +90,7 @@ class CallLimits:
         if not text[start : start + room].isascii():
             room //= 4  # as many bytes as a character may have
         stop = min(len(text), start + max(1, min(size, room, _AT_ONCE)))
-        if sum(text.count(sign, start, stop) for sign in _NESTS) > depth:
+        if stop - start > depth and sum(map(text.count, _NESTS, repeat(start), repeat(stop))) > depth:
             for number, opening in enumerate(_OPENING.finditer(text, start, stop)):
                 if number == depth:
                     return max(1, opening.start() - start)

@@ -281,7 +281,7 @@ class Reader:
     def read(self, piece: str) -> list[Event]:
         """`feed` for a piece that does not just pass."""
         wake_on = self._scan.wake_on
-        if wake_on is not None and wake_on(piece) is None:
+        if wake_on is not None and not wake_on(piece):
             events = self._ledger.streams(piece)
             if events is not None:
                 return events

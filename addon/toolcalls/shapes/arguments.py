@@ -4,7 +4,6 @@ A value whose schema says string is written piece by piece as it comes. Every ot
 is whole: what was sent cannot be taken back, and `10` may still become `10.5`.
 """
 
-import re
 from typing import Protocol
 
 from toolcalls.shapes import CallSink
@@ -84,12 +83,13 @@ class Arguments:
 # What fits none of the types passes where it is JSON.
 _NO_TYPE: Types = frozenset()
 
-# What matters in a string argument as it arrives: a tag, and a line end that may be the closer's.
-_MATTERS = re.compile(r"[<\r\n]").search
+def at_tag_or_line_end(piece: str) -> bool:
+    """Whether a piece of a string argument must be looked at: a tag is in it, or its end may belong to a closer."""
+    return "<" in piece or piece.endswith(("\n", "\r"))
 
 
 class _Streamed:
-    wake_on = _MATTERS
+    wake_on = staticmethod(at_tag_or_line_end)
 
     def __init__(self, sink: CallSink) -> None:
         self._sink = sink

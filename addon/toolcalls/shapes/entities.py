@@ -8,7 +8,7 @@ and line ends count as entities; this is not an XML parser (https://www.w3.org/T
 
 import re
 
-from toolcalls.shapes.arguments import Value
+from toolcalls.shapes.arguments import Value, at_tag_or_line_end
 from toolcalls.text.scanner import Search
 
 ENTITIES = {
@@ -28,8 +28,6 @@ ENTITIES = {
 _ENTITY = re.compile("|".join(map(re.escape, ENTITIES)))
 _LONGEST = max(map(len, ENTITIES))
 _PREFIXES = frozenset(entity[:size] for entity in ENTITIES for size in range(1, len(entity)))
-
-_UNDECIDED = re.compile(r"[<&\r\n]").search
 
 # How much of one value may wait for the answer to "escaped or raw?". Past it, it is escaped: everything so far was.
 _MAX_WAIT = 64 * 1024
@@ -88,7 +86,7 @@ class Unescaping:
         """As long as nothing is decided, an `&` matters too."""
         if self._raw or self._value.wake_on is None:
             return self._value.wake_on
-        return None if self._held or self._waiting else _UNDECIDED
+        return None if self._held or self._waiting else _undecided
 
     def end(self, *, literal: bool = False) -> None:
         """The value is whole."""
@@ -138,6 +136,11 @@ class Unescaping:
     def _half_entity(text: str) -> int:
         start = text.rfind("&", max(0, len(text) - _LONGEST))
         return start if start >= 0 and text[start:] in _PREFIXES else len(text)
+
+
+def _undecided(piece: str) -> bool:
+    """Whether a piece must be looked at while the value is free of entities and of raw signs."""
+    return "&" in piece or at_tag_or_line_end(piece)
 
 
 def _first_raw(text: str) -> int | None:

@@ -29,6 +29,10 @@ _LITERALS = tuple(_OPENERS)
 
 # What ends a run of a string's plain characters.
 _MATTERS = {quote: re.compile(rf"[{quote[0]}\\\r\n]" if len(quote) == 1 else rf"[{quote[0]}\\]") for quote in _QUOTES}
+# Plain characters and escapes of one character, one after the other.
+_RUNS = {
+    quote: re.compile(rf"(?:[^{matters.pattern[1:]}++|\\[\\'\"abfnrtv])*+") for quote, matters in _MATTERS.items()
+}
 
 # A character that cannot be right after a string in an expression that anybody writes: the quote before it is data.
 _INSIDE = re.compile(r"[\w$<>/~{@!?&|^\\]")
@@ -46,6 +50,9 @@ _SIMPLE = {
     "t": "\\t",
     "v": "\\u000b",
 }
+# The same escapes in a text that was made the inside of a JSON string.
+_ESCAPED = {escape(f"\\{char}"): json for char, json in _SIMPLE.items() if char != "\n"}
+_ANY_ESCAPED = re.compile("|".join(map(re.escape, _ESCAPED)))
 _DIGITS = {"x": 2, "u": 4, "U": 8}
 _HEX = re.compile(r"[0-9A-Fa-f]*+")
 _OCTAL = re.compile(r"[0-7]{1,3}+")
@@ -95,7 +102,10 @@ class _Body:
     def read(self) -> Step[bool]:
         """Up to its closing quote. Returns whether there is one."""
         scan, matters = self.scan, _MATTERS[self.quote].search
+        run = None if self.raw else _RUNS[self.quote].match
         while True:
+            if run is not None and (plain := run(scan.text, scan.pos)) and plain.group():
+                self.keep(_unescaped(scan.take(plain.end() - plain.start())))
             found = matters(scan.text, scan.pos)
             stop = len(scan.text) if found is None else found.start()
             if stop > scan.pos:
@@ -193,6 +203,12 @@ class _Body:
     def _not_whole(self) -> None:
         self.sink.note_repair("invalid_escape")
         self.keep(escape(self.scan.take(1)))
+
+
+def _unescaped(run: str) -> str:
+    """Plain characters and escapes of one character, as the inside of a JSON string."""
+    json = escape(run)
+    return _ANY_ESCAPED.sub(lambda found: _ESCAPED[found.group()], json) if "\\" in run else json
 
 
 def _lookup(name: str) -> str | None:

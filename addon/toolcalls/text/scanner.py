@@ -13,7 +13,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable
 from functools import lru_cache
 
-type Search = Callable[[str], object | None]
+# Finds what matters in a piece; false, as None is, for nothing.
+type Search = Callable[[str], object]
 
 # A grammar step: yields when it must see more text, returns its result.
 type Step[T] = Generator[None, None, T]
