@@ -1,7 +1,8 @@
 """The bounds of what workers share, in a real Redis."""
 
 import asyncio
-from collections.abc import Iterator
+import time
+from collections.abc import Awaitable, Iterator
 
 import pytest
 from mitmproxy.test import tutils
@@ -9,8 +10,10 @@ from redis import Redis
 
 from support.redisserver import missing, redis_server
 from support.responsesscene import TOOLS
+from support.screens import reserved_port
 from support.waiting import until
 from toolcalls import wires
+from toolcalls.mitm import shared_store
 from toolcalls.mitm.options import Options
 from toolcalls.mitm.shared_memory import SharedMemory
 from toolcalls.mitm.shared_store import SharedStore
@@ -68,6 +71,44 @@ def test_values_have_an_age(url: str, redis: "Redis") -> None:
         assert all(0 < redis.ttl(key) <= 100 for key in redis.keys("toolcalls:*"))
 
     asyncio.run(scene())
+
+
+def test_a_write_that_fails_is_tried_again(url: str, redis: "Redis", monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the server, or this machine, is busy for a while: nobody waits for a write."""
+    monkeypatch.setattr(shared_store, "PAUSE", 0.02)
+    tries: list[float] = []
+
+    async def fails_once(script: Awaitable[object], wait: float) -> object:
+        tries.append(wait)
+        if len(tries) == 1:
+            script.close()  # type: ignore[attr-defined]
+            store._failed = time.monotonic()
+            return None
+        return await answer(script, wait)
+
+    async def scene() -> None:
+        store.keep({"v1": b"a"})
+        await until(lambda: not store._tasks)
+
+    store = SharedStore(url, 100, 1000)
+    answer = store._answer
+    monkeypatch.setattr(store, "_answer", fails_once)
+    asyncio.run(scene())
+    assert [*_kept(redis)] == ["toolcalls:v1"]
+    assert tries == [shared_store.WRITE_WAIT] * 2
+
+
+def test_a_write_is_given_up_in_the_end(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(shared_store, "PAUSE", 0.01)
+    with reserved_port() as port:
+        store = SharedStore(f"redis://127.0.0.1:{port}/0", 100, 1000)
+
+        async def scene() -> None:
+            store.keep({"v1": b"a"})
+            await until(lambda: not store._tasks)
+
+        asyncio.run(scene())
+    assert len(caplog.records) == 1, "it is logged once"
 
 
 def test_tools_that_a_conversation_declares_once_are_shared(url: str, redis: "Redis") -> None:

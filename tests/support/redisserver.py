@@ -23,12 +23,12 @@ def missing() -> str | None:
 
 @contextmanager
 def redis_server(folder: Path) -> Iterator[str]:
-    """Its URL, with a password."""
+    """Its URL, with a password. Who asks it waits for it, however busy this machine is."""
     with reserved_port() as port:
         command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--requirepass", PASSWORD]
         command += ["--save", "", "--appendonly", "no", "--dir", str(folder)]
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
-        url = f"redis://:{PASSWORD}@127.0.0.1:{port}/0"
+        url = f"redis://:{PASSWORD}@127.0.0.1:{port}/0?socket_timeout={LIMIT}"
         try:
             seen(lambda: _answers(url))
             yield url

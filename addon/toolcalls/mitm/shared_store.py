@@ -1,7 +1,9 @@
 """A Redis that several workers share, for small values that are useful and never needed (`toolcalls_memory`).
 
-A request waits for it at most `WAIT` seconds. If it does not answer, that is logged once, nothing is asked for `PAUSE`
-seconds, and each worker uses its own memory. While `WAITING` writes are under way, further values are not stored.
+A request waits for it at most `WAIT` seconds, or as long as the address says (`?socket_timeout=2`). If it does not
+answer, that is logged once, nothing is asked for `PAUSE` seconds, and each worker uses its own memory. Nobody waits for
+a write. So it has `WRITE_WAIT` seconds and is tried again after a pause, `TRIES` times in all. While `WAITING` writes are
+under way, further values are not stored.
 
 Both its time and its size are bounded, here and not by the server's settings: a script stores values with an age, notes
 their sizes, and deletes the oldest ones while all of them are larger than the limit
@@ -14,14 +16,16 @@ import logging
 import time
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
-WAIT = 0.25  # seconds that a request may be held up
+WAIT = 0.5  # seconds that a request may be held up
+WRITE_WAIT = 5.0  # seconds that a write may take
+TRIES = 3  # how often one is tried
 PAUSE = 5.0  # seconds in which a store that has failed is not asked
 WAITING = 256  # answers that are stored at a time
 _PREFIX = "toolcalls:"
@@ -51,6 +55,7 @@ while tonumber(redis.call('GET', bytes) or 0) > tonumber(ARGV[3]) do
   forget(oldest)
 end
 for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, ARGV[2]) end
+return 1
 """
 
 logger = logging.getLogger(__name__)
@@ -66,10 +71,15 @@ class SharedStore:
     def __init__(self, url: str, age: int, limit: int) -> None:
         parts = urlsplit(url)
         self.name = f"{parts.hostname or parts.path}{f':{parts.port}' if parts.port else ''}"  # without its password
+        self._wait = float(parse_qs(parts.query).get("socket_timeout", [WAIT])[0])
         self._age = age
         self._limit = limit
         self._redis: Any = Redis.from_url(
-            url, socket_connect_timeout=WAIT, socket_timeout=WAIT, retry=Retry(NoBackoff(), 0), client_name="toolcalls"
+            url,
+            socket_connect_timeout=WRITE_WAIT,
+            socket_timeout=WRITE_WAIT,
+            retry=Retry(NoBackoff(), 0),
+            client_name="toolcalls",
         )
         self._script = self._redis.register_script(_KEEP)
         self._failed: float | None = None  # when it was asked last and did not answer, by the monotonic clock
@@ -80,13 +90,14 @@ class SharedStore:
         nothing: list[bytes | None] = [None] * len(keys)
         if not self._may_be_asked():
             return nothing
-        found: list[bytes | None] | None = await self._answer(self._redis.mget([_PREFIX + key for key in keys]))
+        asked = self._redis.mget([_PREFIX + key for key in keys])
+        found: list[bytes | None] | None = await self._answer(asked, self._wait)
         return nothing if found is None else found
 
     def keep(self, values: Mapping[str, bytes]) -> None:
         """Store values, sometime soon."""
         fitting = {key: value for key, value in values.items() if len(value) <= self._limit}
-        if not fitting or len(self._tasks) >= WAITING or not self._may_be_asked():
+        if not fitting or len(self._tasks) >= WAITING:
             return
         task = asyncio.get_running_loop().create_task(self._keep(fitting))
         self._tasks.add(task)
@@ -96,15 +107,22 @@ class SharedStore:
         given: list[Any] = [round(time.time()), self._age, self._limit]
         for key, value in values.items():
             given += [_PREFIX + key, value]
-        await self._answer(self._script(keys=_BOOKS, args=given))
+        for number in range(TRIES):
+            if number:
+                await asyncio.sleep(PAUSE)
+            if (
+                self._may_be_asked()
+                and await self._answer(self._script(keys=_BOOKS, args=given), WRITE_WAIT) is not None
+            ):
+                return
 
     def _may_be_asked(self) -> bool:
         return self._failed is None or time.monotonic() - self._failed >= PAUSE
 
-    async def _answer(self, asked: Awaitable[Any]) -> Any:
-        """What the store answers; None where it does not."""
+    async def _answer(self, asked: Awaitable[Any], wait: float) -> Any:
+        """What the store answers; None where it does not within so many seconds."""
         try:
-            answer = await asyncio.wait_for(asked, WAIT)
+            answer = await asyncio.wait_for(asked, wait)
         except (RedisError, OSError, TimeoutError) as error:
             if self._failed is None:
                 logger.warning(
