@@ -72,6 +72,7 @@ EXAMPLES = {
     "infer_types": "infer_types: false",
     "drop_invented_results": "drop_invented_results: true",
     "max_buffer_bytes": "max_buffer_bytes: 131072",
+    "max_held_call_bytes": "max_held_call_bytes: 1048576",
     "max_call_chars": "max_call_chars: 1000000",
     "max_depth": "max_depth: 64",
     "max_calls": "max_calls: 20",

@@ -214,6 +214,7 @@ class Route:
                        text is reasoning up to the first closer, unless reasoning comes in a field of its own
     infer_types        values without a schema are typed by the dialect's own rule
     max_buffer_bytes   how much text of one candidate may be held back, in UTF-8 bytes
+    max_held_call_bytes   the same for a call that counts only when it is complete, while it still is one
     max_call_chars     how many characters the argument JSON of one call may have; what goes past it stays open
     max_depth          how deep the argument JSON of one call may nest, the object itself being the first level
     max_calls          how many calls of one lane are lifted
@@ -248,6 +249,7 @@ class Route:
     starts_in_reasoning: bool = False
     infer_types: bool = True
     max_buffer_bytes: int = 64 * 1024
+    max_held_call_bytes: int = 8 * 1024 * 1024
     max_call_chars: int = 16 * 1024 * 1024
     max_depth: int = 512
     max_calls: int = 1000

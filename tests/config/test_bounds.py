@@ -17,6 +17,7 @@ MILLION = 1_000_000
 # By the class and field that it sets: where it stands, the least, the most (None: any), and what is just too little.
 BOUNDS: dict[tuple[type, str], tuple[str, float, float | None, float]] = {
     (Route, "max_buffer_bytes"): ("defaults: {max_buffer_bytes: %s}", 64, None, 63),
+    (Route, "max_held_call_bytes"): ("defaults: {max_held_call_bytes: %s}", 64, None, 63),
     (Route, "max_call_chars"): ("defaults: {max_call_chars: %s}", 64, None, 63),
     (Route, "max_depth"): ("defaults: {max_depth: %s}", 1, 512, 0),
     (Route, "max_calls"): ("defaults: {max_calls: %s}", 1, None, 0),

@@ -56,7 +56,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
     },
     "vtc-s5": ({"declares": ("a",)}, "the opener stands behind other text on its line: text either way"),
     "vtc-s6": (
-        {"policy": "strict", "declares": ("write",), "max_buffer_bytes": 100},
+        {"policy": "strict", "declares": ("write",), "max_buffer_bytes": 100, "max_held_call_bytes": 100},
         "only a policy that waits holds a call's text; `standard` streams it from the commit point and cannot overflow",
     ),
 }

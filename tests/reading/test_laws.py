@@ -119,16 +119,16 @@ def test_what_overflows_behind_an_open_wrapper_is_the_same_however_it_is_cut() -
     opened = "&lt;function_calls&gt;<function_calls>\n"
     first = f'<invoke name="Save">\n<parameter name="text">{"x" * 60}</parameter>\n</invoke>\n'
     text = f'{opened}{first}<invoke name="Bash">\n</invoke>\n</function_calls>'
-    route = Route(client="native", upstream="text", policy="lenient", max_buffer_bytes=80)
+    route = Route(client="native", upstream="text", policy="lenient", max_buffer_bytes=80, max_held_call_bytes=80)
     assert verdicts(read(route, list(text))) == verdicts(read(route, [text]))
 
 
 @law
-@given(replies, routes, st.sampled_from([40, 80, 200]), st.booleans(), st.booleans())
+@given(replies, routes, st.sampled_from([40, 80, 200]), st.sampled_from([40, 80, 200]), st.booleans(), st.booleans())
 def test_held_text_overflows_at_the_same_character_however_it_is_cut(
-    text: str, route: Route, most: int, ends: bool, likely: bool
+    text: str, route: Route, most: int, most_of_call: int, ends: bool, likely: bool
 ) -> None:
-    route = replace(route, max_buffer_bytes=most)
+    route = replace(route, max_buffer_bytes=most, max_held_call_bytes=most_of_call)
     once, again = (read(route, pieces, ends=ends, likely=likely) for pieces in ([text], list(text)))
     assert (shown(again), arguments(again), verdicts(again)) == (shown(once), arguments(once), verdicts(once))
 

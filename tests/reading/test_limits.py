@@ -106,7 +106,9 @@ def test_what_follows_in_a_call_past_its_limit_is_shown_as_it_comes(policy: Any)
 def test_held_text_is_limited_in_bytes(sign: str) -> None:
     text = '<invoke name="Bash"><parameter name="command">' + 100 * sign
     for limit, expected in ((len(text.encode()), ""), (len(text.encode()) - 1, text)):
-        reader = Reader(CallPolicy(route(policy="strict", max_buffer_bytes=limit), Request(tools=TOOLS)))
+        reader = Reader(
+            CallPolicy(route(policy="strict", max_buffer_bytes=64, max_held_call_bytes=limit), Request(tools=TOOLS))
+        )
         assert shown(list(reader.feed(text))) == expected
 
 
@@ -235,7 +237,7 @@ def test_a_reply_made_of_openers_leaves_few_verdicts() -> None:
 def test_held_text_past_its_limit_is_let_go_and_the_next_call_is_found(policy: Any) -> None:
     before = "" if policy == "strict" else "So: "
     text = f"{before}{call('x' * 500)}\nThen.\n\n{call('ls')}"
-    events = read(text, 10, policy=policy, max_buffer_bytes=200)
+    events = read(text, 10, policy=policy, max_buffer_bytes=200, max_held_call_bytes=200)
     assert [reason for _, reason in verdicts(events)] == ["overflow", None]
     assert [json.loads(made.arguments) for made in calls_in(events)] == [{"command": "ls"}]
 
@@ -244,18 +246,79 @@ def test_held_text_past_its_limit_is_let_go_and_the_next_call_is_found(policy: A
 @pytest.mark.parametrize("dialect", all_dialects())
 def test_no_dialect_holds_more_than_the_limit(dialect: str, policy: Any) -> None:
     """B06: a call that is never closed. What is held is at most the limit and what came with the latest piece."""
-
     try:
         text = all_dialects()[dialect].write((Call("Bash", '{"command": "START"}'),), Toolbox(TOOLS))
     except Unwritable:
         pytest.skip("it does not write this call")
     text = text[: text.index("START")]
-    reader = Reader(CallPolicy(route(policy=policy, max_buffer_bytes=2000), Request(tools=TOOLS)))
+    limits = {"max_buffer_bytes": 1000, "max_held_call_bytes": 2000}
+    reader = Reader(CallPolicy(route(policy=policy, **limits), Request(tools=TOOLS)))
     fed = out = 0
     for piece in [text, *["some words. "] * 1000]:
         fed += len(piece)
         out += sum(len(event.text) for event in reader.feed(piece) if isinstance(event, Text | Markup))
         assert fed - out <= 2000 + 4 * len(piece) + len(text), f"{fed - out} characters are held"
+
+
+# --- calls that count only when they are complete ---------------------------------------------------------------------
+
+FILE = "".join(f"line {number} with `code`, <b>, 'quotes' and \"more\"\n" for number in range(2500))
+
+
+def written_in(dialect: str, content: str) -> str:
+    try:
+        return all_dialects()[dialect].write((Call("Bash", json.dumps({"command": content})),), Toolbox(TOOLS))
+    except Unwritable:
+        pytest.skip("it does not write this call")
+
+
+@pytest.mark.parametrize("policy", ["standard", "strict"])
+@pytest.mark.parametrize("dialect", all_dialects())
+def test_a_call_that_waits_for_its_end_may_be_larger_than_other_text_that_is_held(dialect: str, policy: Any) -> None:
+    """A file of 120 KB, which `max_buffer_bytes` would not let wait."""
+    text = written_in(dialect, FILE)
+    assert len(text) > 1.5 * Route().max_buffer_bytes
+    for size in (0, 1500):
+        events = read(text, size, policy=policy, max_payload_chars=0, dialects=(dialect,))
+        assert [(status, reason) for status, reason in verdicts(events) if reason != "no_call"] == [("lifted", None)]
+        assert [json.loads(made.arguments) for made in calls_in(events)] == [{"command": FILE}]
+
+
+@pytest.mark.parametrize("size", [0, 1, 700])
+@pytest.mark.parametrize(
+    ("text", "most", "reason"),
+    [
+        (f'{{"name": "Bash", "arguments": {{"command": "{"x" * 900}"}}}}', 800, "overflow"),
+        (f'{{"name": "Bash", "arguments": {{"command": "{"x" * 900}"}}}}', 2000, None),
+        (f'{{"name": "Bash", "arguments": {{"command": "{"x" * 900}"}}}}\nSo.', 2000, "not_terminal"),
+        (f'{{"arguments": {{"command": "{"x" * 900}"}}, "name": "Bash"}}', 2000, "overflow"),
+        (f'{{"name": "Other", "arguments": {{"command": "{"x" * 900}"}}}}', 2000, "undeclared"),
+        (f'[Bash(command="{"x" * 900}")]', 800, "overflow"),
+        (f'[Bash(command="{"x" * 900}"), Bash(command="{"y" * 900}")]', 4000, None),
+        (f'[Other(command="{"x" * 900}")]', 4000, "undeclared"),
+    ],
+)
+def test_it_is_held_while_it_is_a_call_of_a_declared_tool(text: str, most: int, reason: str | None, size: int) -> None:
+    limits = {"max_buffer_bytes": 200, "max_held_call_bytes": most}
+    reader = Reader(CallPolicy(route(**limits), Request(tools=TOOLS)))
+    held = not any(isinstance(event, Text) for event in reader.feed(text[:-5]))
+    assert held == (reason not in {"overflow", "undeclared"})
+    events = read(text, size, **limits)
+    assert {why for _, why in verdicts(events)} == {reason}
+    assert bool(calls_in(events)) == (reason is None)
+    assert shown(events) == ("" if reason is None else text)
+
+
+@pytest.mark.parametrize("size", [0, 11])
+@pytest.mark.parametrize("room", [64, 1000])
+def test_an_echo_far_behind_in_what_is_held_is_one(room: int, size: int) -> None:
+    one, two = ('{"name": "Bash", "arguments": {"command": "%s"}}' % (sign * 200) for sign in "xy")
+    for echoed, said in ((False, two.replace("y", "z")), (True, two)):
+        reader = Reader(CallPolicy(route(max_buffer_bytes=room), Request(tools=TOOLS, quotable=(said,))))
+        text = f"{one}\n{two}"
+        parts = [text[at : at + (size or len(text))] for at in range(0, len(text), size or len(text))]
+        events = [*(event for part in parts for event in reader.feed(part)), *reader.finish(cut=False)]
+        assert ("echo" in [why for _, why in verdicts(events)]) == echoed
 
 
 # --- depth ------------------------------------------------------------------------------------------------------------
@@ -303,7 +366,7 @@ MARKED = f'TOOL_CALL: {{"name": "Bash", "arguments": {{"command": "{"x" * 300}"}
 PAST = {
     "max_call_chars": (call("x" * 300), {"max_call_chars": 100}),
     "max_depth": (nested(9), {"max_depth": 8}),
-    "overflow": (call("x" * 300), {"max_buffer_bytes": 100, "policy": "strict"}),
+    "overflow": (call("x" * 300), {"max_buffer_bytes": 100, "max_held_call_bytes": 100, "policy": "strict"}),
     "max_payload_chars": (MARKED, {"max_payload_chars": 100}),
 }
 
@@ -511,7 +574,8 @@ def test_no_grammar_keeps_more_than_a_call_may_have(tools: tuple[Tool, ...], pol
         except Unwritable:
             continue
         call_policy = CallPolicy(
-            route(policy=policy, max_buffer_bytes=2000, max_call_chars=50_000), Request(tools=tools)
+            route(policy=policy, max_buffer_bytes=2000, max_held_call_bytes=2000, max_call_chars=50_000),
+            Request(tools=tools),
         )
         reader = Reader(call_policy)
         tracemalloc.start()
@@ -539,6 +603,7 @@ def test_each_limit_is_told_in_the_configuration() -> None:
     told = (REPO / "config" / "toolcalls.yaml").read_text(encoding="utf-8")
     for name in (
         "max_buffer_bytes",
+        "max_held_call_bytes",
         "max_call_chars",
         "max_depth",
         "max_calls",

@@ -108,7 +108,7 @@ def test_a_reply_in_one_piece_is_read_linearly(kind: str) -> None:
 def test_holding_text_up_to_the_limit_is_linear(kind: str) -> None:
     def work(size: int) -> Callable[[], object]:
         pieces = list(text_of(kind, size))
-        return lambda: read(Route(policy="strict", max_buffer_bytes=size), pieces)
+        return lambda: read(Route(policy="strict", max_buffer_bytes=size, max_held_call_bytes=size), pieces)
 
     grows_with_its_input(work, smaller(4000))
 

@@ -179,7 +179,7 @@ def test_behind_too_many_candidates_nothing_is_kept(behind: str) -> None:
 
 def test_what_a_block_held_too_much_of_is_its_payload() -> None:
     text = f"<tool_calls>[{CALL}]</tool_calls>\n{CALL}\n"
-    limits = {"policy": "strict", "max_buffer_bytes": 40}
+    limits = {"policy": "strict", "max_buffer_bytes": 40, "max_held_call_bytes": 40}
     whole = found(text, route=limits)
     assert whole[0][1:3] == ("overflow", "apriel")
     for at in range(1, len(text)):

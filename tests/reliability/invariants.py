@@ -61,8 +61,9 @@ def sound(outcome: Outcome, faulted: Faulted) -> Iterator[Breach]:
         yield Breach("hang", f"I4 {outcome.slowest:.2f} s of CPU for a piece of {outcome.size} bytes")
     if outcome.held > outcome.route.max_frame_bytes:
         yield Breach("failed", f"I5 {outcome.held} bytes of frames wait, {outcome.route.max_frame_bytes} may")
-    if outcome.undecided > outcome.route.max_buffer_bytes + LOOK_AHEAD:
-        yield Breach("failed", f"I5 {outcome.undecided} characters wait, {outcome.route.max_buffer_bytes} may")
+    held = max(outcome.route.max_buffer_bytes, outcome.route.max_held_call_bytes)
+    if outcome.undecided > held + LOOK_AHEAD:
+        yield Breach("failed", f"I5 {outcome.undecided} characters wait, {held} may")
     if not outcome.encoded and outcome.client != outcome.out:
         yield Breach("lost", "I5 what the client got is not what is kept of it")
     if outcome.upstream != faulted.body + faulted.raw:

@@ -95,6 +95,7 @@ _ROUTE: dict[str, Check] = {
     "multiple_calls": flag,
     "infer_types": flag,
     "max_buffer_bytes": number,
+    "max_held_call_bytes": number,
     "drop_invented_results": flag,
 }
 assert set(_ROUTE) == ROUTE_KEYS, "the package knows other keys of a route than the format"

@@ -127,6 +127,7 @@ routes = st.builds(
     infer_types=st.booleans(),
     starts_in_reasoning=st.sampled_from([False, False, False, True]),
     max_buffer_bytes=st.sampled_from([64 * 1024, 64 * 1024, 80]),
+    max_held_call_bytes=st.sampled_from([8 * 1024 * 1024, 200, 80]),
     take=st.sampled_from([None, None, None, (), get_args(Taken), ("inline",), ("fenced", "reasoning")]),
     require=st.sampled_from([None, None, None, (), ("complete",), ("terminal",), ("arguments",), ("line_start",)]),
     max_calls=st.sampled_from([1000, 1000, 2]),

@@ -24,6 +24,7 @@ ROUTE_KEYS = frozenset(
         "multiple_calls",
         "infer_types",
         "max_buffer_bytes",
+        "max_held_call_bytes",
         "drop_invented_results",
     }
 )

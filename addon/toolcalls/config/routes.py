@@ -101,6 +101,7 @@ class RouteKeys:
             "infer_types": flag("infer_types"),
             "drop_invented_results": flag("drop_invented_results"),
             "max_buffer_bytes": number("max_buffer_bytes", 64),
+            "max_held_call_bytes": number("max_held_call_bytes", 64),
             "max_call_chars": number("max_call_chars", 64),
             "max_depth": number("max_depth", 1, 512),
             "max_calls": number("max_calls", 1),

@@ -39,6 +39,9 @@ class _Collected:
         self.arguments: list[str] = []
         self.broke = False
 
+    def expect(self, name: str) -> None:
+        """An echo is short."""
+
     def begin(self, name: str, refused: Reason | None = None) -> str:  # noqa: ARG002 - neither form refuses any
         self.names.append(name)
         self.arguments.append("")
@@ -85,6 +88,9 @@ class _Both(_Collected):
     def __init__(self, sink: CallSink) -> None:
         super().__init__()
         self._sink = sink
+
+    def expect(self, name: str) -> None:
+        self._sink.expect(name)
 
     def begin(self, name: str, refused: Reason | None = None) -> str:
         super().begin(name, refused)

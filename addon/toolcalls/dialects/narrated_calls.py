@@ -75,6 +75,7 @@ class _Narrated:
             if tools.resolve(head["name"]) not in tools:
                 return False
             scan.take(len(head.group()))
+            sink.expect(head["name"])
             unclosed = list[str]()
             found = yield from complete_value(scan, None, unclosed)
             arguments = None if found is None else argument_object(found.json)

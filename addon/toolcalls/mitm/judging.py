@@ -210,6 +210,7 @@ def _relaxed(call_policy: CallPolicy, take: tuple[Taken, ...]) -> CallPolicy:
         max_calls=_MOST_CALLS,
         infer_types=own.infer_types,
         max_buffer_bytes=own.max_buffer_bytes,
+        max_held_call_bytes=own.max_held_call_bytes,
         marker=own.marker,
         max_payload_chars=own.max_payload_chars,
     )

@@ -2,8 +2,8 @@
 
 A request waits for it at most `WAIT` seconds, or as long as the address says (`?socket_timeout=2`). If it does not
 answer, that is logged once, nothing is asked for `PAUSE` seconds, and each worker uses its own memory. Nobody waits for
-a write. So it has `WRITE_WAIT` seconds and is tried again after a pause, `TRIES` times in all. While `WAITING` writes are
-under way, further values are not stored.
+a write. So it has `WRITE_WAIT` seconds and is tried again after a pause, `TRIES` times in all. While `WAITING` writes
+are under way, further values are not stored.
 
 Both its time and its size are bounded, here and not by the server's settings: a script stores values with an age, notes
 their sizes, and deletes the oldest ones while all of them are larger than the limit

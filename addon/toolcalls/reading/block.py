@@ -124,6 +124,11 @@ class Block:
 
     # Calls (`shapes.CallSink`)
 
+    def expect(self, name: str) -> None:
+        """What comes is a call of this tool, as far as is known, and begins when all of it has been read."""
+        if self._declines(self._ledger.tools.resolve(name), None, self._start) is None:
+            self._ledger.expect()
+
     def begin(self, name: str, refused: Reason | None = None) -> str:
         """A call's name is complete and its arguments follow: the commit point."""
         tool = self._ledger.tools.resolve(name)

@@ -12,9 +12,8 @@ def watched(scan: Scanner, index: EchoIndex, start: int, limit: int) -> "EchoWat
 
     limit   characters of held text; those past it do not count, so that it never matters how much came at once
     """
-    held = "".join(scan.taken)
-    trace = index.trace(held[start:limit])
-    return None if trace is None else EchoWatch(scan, trace, len(held), limit)
+    trace = index.trace(scan.taken_from(start)[: max(0, limit - start)])
+    return None if trace is None else EchoWatch(scan, trace, scan.taken_size, limit)
 
 
 class EchoWatch:

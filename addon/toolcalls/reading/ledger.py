@@ -71,7 +71,7 @@ class Ledger:
         self.shown = ShownText(position)
         self.fate = Fate.SHOWN
         self.drained = self.judged = self.committed = 0
-        self.spilled = self.releasing = self.reasoned = self.part_ends = self.ends_message = False
+        self.spilled = self._expects = self.releasing = self.reasoned = self.part_ends = self.ends_message = False
         self.blank = True
         self.in_fence = False
         self.reasoning_end = 0
@@ -80,6 +80,7 @@ class Ledger:
         self.call_policy = call_policy
         self._half = self.limits.half
         self._max_held = route.max_buffer_bytes
+        self._max_held_call = max(route.max_buffer_bytes, route.max_held_call_bytes)
         self.tools = tools
         self._position = position
         self._waiting: list[Candidate] = []
@@ -193,12 +194,14 @@ class Ledger:
             self.decline_waiting("overflow")
         self.limits.reported_at = self.at
         self.quoted = quoted
-        self.spilled = False
+        self.spilled = self._expects = False
+        self._limit()
         self.hold()
 
     def close(self) -> None:
         """The block is over."""
-        self.spilled = False
+        self.spilled = self._expects = False
+        self._limit()
 
     def shown_payload(self, *, complete: bool) -> None:
         """A declined block was shown up to here: whatever was in it, it never ends at the start of a line.
@@ -234,12 +237,19 @@ class Ledger:
 
     # Calls
 
+    def expect(self) -> None:
+        """What is held is a call, as far as is known, and begins when all of it has been read."""
+        self._expects = True
+        self._limit()
+
     def begin(self, candidate: Candidate) -> None:
         """A call begins, against which nothing speaks so far."""
         start = candidate.start - self.drained
-        candidate.echo = watched(self.scan, self.call_policy.echo_index, start, self._max_held)
+        limit = self._max_held if start < self._max_held else min(start + self._max_held, self._max_held_call)
+        candidate.echo = watched(self.scan, self.call_policy.echo_index, start, limit)
         self._waiting.append(candidate)
         candidate.waits = candidate.held_to_value = True
+        self._limit()
 
     def take_value(self, candidate: Candidate) -> None:
         """The first value of a call's arguments has begun, or the call will not be read any further."""
@@ -281,6 +291,7 @@ class Ledger:
         """A call that waits will never be complete."""
         candidate.waits = False
         self._waiting.remove(candidate)
+        self._limit()
         if self.call_policy.emit_incomplete:
             self._emit_incomplete(candidate)
 
@@ -344,10 +355,15 @@ class Ledger:
 
     def overflows(self) -> bool:
         """Whether more is held than may be. What may still be an echo is held in any case, and compared."""
-        size, limit = self.scan.taken_size, self._max_held
+        size, limit = self.scan.taken_size, self.limits.max_held
         if self.fate is not Fate.HELD or 4 * size <= limit or (self.current is not None and self.current.may_echo):
             return False
         return size > limit or self.scan.weight() > limit
+
+    def _limit(self) -> None:
+        """What waits has changed. A call that counts only when it is complete may be held for longer."""
+        whole = self._waiting[0].held_to_end if self._waiting else self._expects
+        self.limits.max_held = self._max_held_call if whole else self._max_held
 
     def spill(self) -> None:
         """Too much is held: it is text, and a call that begins after it in the same block is one no more.
@@ -394,6 +410,7 @@ class Ledger:
 
     def _all_waiting(self) -> list[Candidate]:
         waiting, self._waiting = self._waiting, []
+        self._limit()
         for candidate in waiting:
             candidate.waits = False
         return waiting

@@ -21,15 +21,15 @@ class CallLimits:
     """Counts what a call's grammar reports against the limits.
 
     free         how many characters can be read at once without a look: no limit is passed inside them
+    max_held     bytes of UTF-8 of text that may be undecided
     half         half of `max_call_chars`; below it no piece needs a closer look
     reported_at  the offset in the reply's text where the grammar last reported something of the call's arguments
     """
 
-    __slots__ = ("_far", "_max_chars", "_max_held", "free", "half", "max_depth", "reported_at")
+    __slots__ = ("_far", "_max_chars", "free", "half", "max_depth", "max_held", "reported_at")
 
     def __init__(self, max_chars: int, max_depth: int, max_held: int) -> None:
-        """`max_held`: bytes of UTF-8 of text that is undecided."""
-        self._max_held = max_held
+        self.max_held = max_held
         self._max_chars = max_chars
         self.max_depth = max_depth
         self.half = max_chars // 2
@@ -75,7 +75,7 @@ class CallLimits:
 
     def has_room(self, piece: str, held: int) -> bool:
         """Whether a piece can be read without a look after `held` characters of undecided text: no limit is near."""
-        return len(piece) <= self.free and 4 * (held + len(piece)) <= self._max_held
+        return len(piece) <= self.free and 4 * (held + len(piece)) <= self.max_held
 
     def at_once(self, text: str, start: int, candidate: Candidate | None, at: int, held: int) -> int:
         """How many characters of `text` are to be read at once, from `start` on.
@@ -86,7 +86,7 @@ class CallLimits:
         size, depth = self._max_chars // _GROWTH, self.max_depth
         if candidate is not None:
             size, depth = self._room(candidate, at - self.reported_at)
-        room = max(0, self._max_held - held)
+        room = max(0, self.max_held - held)
         if not text[start : start + room].isascii():
             room //= 4  # as many bytes as a character may have
         stop = min(len(text), start + max(1, min(size, room, _AT_ONCE)))

@@ -24,6 +24,9 @@ class CollectedCalls:
         self._name: str | None = None
         self._pieces: list[str] = []
 
+    def expect(self, name: str) -> None:
+        """The text is bounded."""
+
     def begin(self, name: str, refused: Reason | None = None) -> str:
         tool = self._tools.resolve(name)
         self._name, self._pieces = tool if refused is None and _A_NAME.fullmatch(tool) else None, []

@@ -99,6 +99,9 @@ class Unwritable(ValueError):
 class CallSink(Protocol):
     """What a grammar reports to while it reads."""
 
+    def expect(self, name: str) -> None:
+        """What comes is a call of this tool, as far as is known, and is begun when all of it has been read."""
+
     def begin(self, name: str, refused: Reason | None = None) -> str:
         """The commit point: the name is complete and its arguments follow. From here on it is a call or declined.
 

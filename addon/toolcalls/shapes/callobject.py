@@ -180,6 +180,8 @@ class CallObject:
             self.begin()
             self._open = OpenArguments(self._sink.piece)
             return (yield from value(scan, self._sink, self._open.add, self.unclosed))
+        if key in ARGUMENTS and self.name and not self.begun:
+            self._sink.expect(self.written)
         written = yield from self._value()
         if written is not None:
             self._keep(key, written)

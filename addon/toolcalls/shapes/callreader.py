@@ -469,6 +469,8 @@ class _Object:
             whole = yield from value(block.scan, block.sink, self._open.add, block.unclosed)
             yield from accept(block.scan, '"')  # it may be lost, too
             return whole
+        if self._name:
+            block.sink.expect(self._name)
         found = yield from complete_value(block.scan, None, block.unclosed)
         if found is None:
             return False

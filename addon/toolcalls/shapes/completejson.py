@@ -109,6 +109,7 @@ def complete_object(
     listed: bool = False,
     broken: BrokenObject | None = None,
     ends: Callable[[int], Step[bool]] | None = None,
+    named: Callable[[str], None] | None = None,
 ) -> Step[CompleteValue | None]:
     """The object that begins here, consumed, if it has no keys but those of a call; None otherwise.
 
@@ -116,6 +117,7 @@ def complete_object(
     broken   is given what is known of one that cannot be read to its end
     ends     whether what holds the object ends so many characters from here: then the brace that is missing after
              whole arguments is read
+    named    is given the tool that is named before its arguments
     """
     broken = broken or BrokenObject()
     if (yield from scan.among(_ESCAPED)):
@@ -144,6 +146,8 @@ def complete_object(
         given = key in ARGUMENTS or key == _INPUT
         broken.given = broken.given or given
         broken.unclosed = ["}"]
+        if given and broken.name and named is not None:
+            named(broken.name)
         unescaped = given and (yield from scan.among(UNESCAPED)) is not None
         scan.take(int(unescaped))
         found = yield from complete_value(scan, None if given or first in _BRACKETS else MAX_PASSED, broken.unclosed)

@@ -136,7 +136,11 @@ class _Objects:
     def _object(self, *, listed: bool = False) -> Step[bool]:
         broken = BrokenObject()
         found = yield from complete_object(
-            self._scan, listed=listed, broken=broken, ends=None if listed else self._ends_here
+            self._scan,
+            listed=listed,
+            broken=broken,
+            ends=None if listed else self._ends_here,
+            named=self._sink.expect,
         )
         if found is None:
             return (yield from self._broken(broken))

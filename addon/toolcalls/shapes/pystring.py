@@ -30,9 +30,7 @@ _LITERALS = tuple(_OPENERS)
 # What ends a run of a string's plain characters.
 _MATTERS = {quote: re.compile(rf"[{quote[0]}\\\r\n]" if len(quote) == 1 else rf"[{quote[0]}\\]") for quote in _QUOTES}
 # Plain characters and escapes of one character, one after the other.
-_RUNS = {
-    quote: re.compile(rf"(?:[^{matters.pattern[1:]}++|\\[\\'\"abfnrtv])*+") for quote, matters in _MATTERS.items()
-}
+_RUNS = {quote: re.compile(rf"(?:[^{matters.pattern[1:]}++|\\[\\'\"abfnrtv])*+") for quote, matters in _MATTERS.items()}
 
 # A character that cannot be right after a string in an expression that anybody writes: the quote before it is data.
 _INSIDE = re.compile(r"[\w$<>/~{@!?&|^\\]")

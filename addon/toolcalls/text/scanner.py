@@ -92,14 +92,31 @@ class Scanner:
 
         It is decided now and forgotten here.
         """
-        drained = self.taken[0] if len(self.taken) == 1 else "".join(self.taken)
-        self.taken.clear()
-        self.taken_size = self._weighed = self._weight = 0
-        if size is not None and size < len(drained):
-            self.taken.append(drained[size:])
-            self.taken_size = len(drained) - size
-            return drained[:size]
-        return drained
+        self._weighed = self._weight = 0
+        if size is None or size >= self.taken_size:
+            drained = self.taken[0] if len(self.taken) == 1 else "".join(self.taken)
+            self.taken.clear()
+            self.taken_size = 0
+            return drained
+        number = there = 0
+        while there < size:
+            there += len(self.taken[number])
+            number += 1
+        drained = "".join(self.taken[:number])
+        self.taken[:number] = [drained[size:]] if there > size else []
+        self.taken_size -= size
+        return drained[:size]
+
+    def taken_from(self, start: int) -> str:
+        """What was consumed and not drained, without its first `start` characters."""
+        parts: list[str] = []
+        at = self.taken_size
+        for piece in reversed(self.taken):
+            if at <= start:
+                break
+            parts.append(piece)
+            at -= len(piece)
+        return "".join(reversed(parts))[max(0, start - at) :]
 
     def weight(self) -> int:
         """How many bytes of UTF-8 were consumed and not drained. Each piece is looked at once."""

@@ -73,7 +73,7 @@ OTHER_REASONS = (
         sentence="it grew past the limit for held text",
         in_docs="the call had to be held and grew past the limit, or too much came beside it that had to wait for it",
         condition=None,
-        remedy=Remedy.larger("max_buffer_bytes", "max_frame_bytes"),
+        remedy=Remedy.larger("max_held_call_bytes", "max_buffer_bytes", "max_frame_bytes"),
         subject=A_CALL,
         outcomes={"declined": "leak", "truncated": "broken"},
     ),

@@ -27,6 +27,7 @@ _SETTINGS = (
     "multiple_calls",
     "infer_types",
     "max_buffer_bytes",
+    "max_held_call_bytes",
     "drop_invented_results",
 )
 _LENGTH = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "incomplete", "model_length"})
