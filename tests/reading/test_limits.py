@@ -321,6 +321,18 @@ def test_an_echo_far_behind_in_what_is_held_is_one(room: int, size: int) -> None
         assert ("echo" in [why for _, why in verdicts(events)]) == echoed
 
 
+@pytest.mark.parametrize("spoken", SPOKEN.values(), ids=SPOKEN_IDS)
+def test_a_stream_holds_the_frames_of_such_a_call_up_to_their_limit(spoken: Spoken) -> None:
+    text = json.dumps({"name": "Bash", "arguments": {"command": FILE}})
+    body = spoken.said([text[at : at + 40] for at in range(0, len(text), 40)])
+    for most, status in ((8 * MEGABYTE, "lifted"), (200_000, "declined")):
+        one = exchange(spoken, TOOLS, route(max_frame_bytes=most))
+        out = through(one, body, 4000)
+        assert one.failure is None
+        assert [verdict.status for _, verdict in one.verdicts] == [status]
+        assert (out == body) == (status == "declined")
+
+
 # --- depth ------------------------------------------------------------------------------------------------------------
 
 

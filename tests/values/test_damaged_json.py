@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.strategies import law
+from toolcalls.values.conversion import escape
 from toolcalls.values.damaged_json import DamagedJson
 from toolcalls.values.transducer import Transducer
 
@@ -190,3 +191,47 @@ def test_an_object_that_is_escaped_as_a_whole_is_read_as_what_it_says(
         text = json.dumps(json.dumps(value))[1:-1]
         made, done, repairs, consumed = read(cut(text, places))
         assert (json.loads(made), done, repairs, consumed) == (value, True, ("escaped_quotes",), len(text))
+
+
+def passing_over(pieces: list[str]) -> tuple[str, bool, str | None, tuple[str, ...], int]:
+    """What leaves where a piece that is all content of a string is not fed; as the reader lets it leave."""
+    reader, made, unread, passed = DamagedJson(), "", "", 0
+    for number, piece in enumerate([*pieces, ""]):
+        wakes = reader.wake_on
+        if piece and not unread and wakes is not None and not wakes(piece):
+            made += escape(piece)
+            reader.skip(len(piece))
+            passed += 1
+            continue
+        unread += piece
+        out, end = reader.feed(unread, final=number == len(pieces))
+        made, unread = made + out, unread[end:]
+        if reader.done or reader.failed:
+            break
+    return made, reader.done, reader.failed, tuple(reader.repairs), passed
+
+
+@law
+@given(
+    st.one_of(
+        objects(quoting.map("".join)).map(json.dumps).map(unescaped),
+        objects(quoting.map("".join)).map(lambda value: json.dumps(value, ensure_ascii=False)),
+        objects(quoting.map("".join)).map(repr),
+        objects(st.sampled_from(["a &lt; b", "x &amp;& y", "a\u2028b", "\x7f"])).map(
+            lambda value: json.dumps(value, ensure_ascii=False)
+        ),
+        objects(plain).map(json.dumps).map(lambda text: text.replace('"', '\\"')),
+        objects(plain).map(json.dumps).map(lambda text: text.replace('"', "&quot;")),
+    ),
+    st.integers(1, 6),
+)
+def test_a_piece_that_is_all_string_need_not_be_fed(text: str, size: int) -> None:
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    fed = DamagedJson()
+    made, done, repairs, _ = read(pieces, fed)
+    assert passing_over(pieces)[:4] == (made, done, fed.failed, repairs)
+
+
+def test_most_pieces_of_a_long_string_are_not_fed() -> None:
+    text = json.dumps({"k": "plain words " * 20})
+    assert passing_over([text[at : at + 4] for at in range(0, len(text), 4)])[4] > 50

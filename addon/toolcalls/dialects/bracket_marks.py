@@ -83,7 +83,7 @@ class _Marks:
         scan.take(space + len(head.group()))
         sink.begin(head["name"])
         unclosed = list[str]()
-        if not (yield from value(scan, sink, sink.piece, unclosed)):
+        if not (yield from value(scan, sink, sink.piece, unclosed, direct=True)):
             if not scan.rest() and scan.ended:
                 return False
             sink.fail()

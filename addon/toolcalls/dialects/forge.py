@@ -240,7 +240,7 @@ class _Call:
         """JSON arguments, in CDATA or not."""
         scan, sink = self._scan, self._sink
         if (yield from scan.starts("{")):
-            if not (yield from value(scan, sink, sink.piece)):
+            if not (yield from value(scan, sink, sink.piece, direct=True)):
                 return False if scan.ended else (yield from self._broken())
             if not (yield from self._closed()):
                 return (yield from self._broken())

@@ -152,7 +152,7 @@ class _Harmony:
             sink.piece(written or "")
             complete = written is not None
         else:
-            complete = yield from value(scan, sink, sink.piece)
+            complete = yield from value(scan, sink, sink.piece, direct=True)
         if not empty and not complete:
             if scan.rest() or not scan.ended:
                 sink.fail()

@@ -78,7 +78,7 @@ def _keywords(scan: Scanner, sink: CallSink) -> Step[bool]:
             sink.piece(f"{opening}{quote(key)}:")
             opening = ","
             scan.take((yield from scan.space()))
-            whole = yield from value(scan, sink, sink.piece)
+            whole = yield from value(scan, sink, sink.piece, direct=True)
         if not whole or not ((yield from accept(scan, ",")) or (yield from _closes(scan))):
             if scan.rest() or not scan.ended:
                 sink.fail()

@@ -123,7 +123,7 @@ def _arguments(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step
         if line_ends and (yield from scan.among(("--", "}"))) is not None:  # the rest of its line is empty
             sink.piece(to_json("", tools.types(name, key), infer=tools.types_by_form))
         elif (yield from scan.among(('"', "{", "["))) is not None:
-            if not (yield from value(scan, sink, sink.piece)):
+            if not (yield from value(scan, sink, sink.piece, direct=True)):
                 return False
         else:
             text = yield from _bare(scan, tools.keys(name))

@@ -100,7 +100,7 @@ class _Mistral(Header):
         return has_name or not (yield from scan.starts('"name"', space))
 
     def _object(self, scan: Scanner, sink: CallSink) -> Step[bool]:
-        if (yield from value(scan, sink, sink.piece)):
+        if (yield from value(scan, sink, sink.piece, direct=True)):
             sink.end()
             return True
         if scan.rest() or not scan.ended:

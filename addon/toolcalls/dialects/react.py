@@ -66,7 +66,7 @@ class _ReAct(NamedJson):
             scan.take(brace)
             sink.begin(head.name)
             unclosed = list[str]()
-            if not (yield from value(scan, sink, sink.piece, unclosed)):
+            if not (yield from value(scan, sink, sink.piece, unclosed, direct=True)):
                 if not scan.rest() and scan.ended:
                     return False
                 sink.fail()

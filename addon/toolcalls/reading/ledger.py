@@ -143,6 +143,7 @@ class Ledger:
         if size > self._half:
             return None
         self.drained += len(piece)
+        self.scan.streamed += len(piece)
         candidate.size = size
         return [Markup(piece), CallPiece(candidate.index, made)]
 

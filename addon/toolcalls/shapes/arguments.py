@@ -80,13 +80,14 @@ class Arguments:
         self._sink.end()
 
 
+LINE_ENDS = ("\n", "\r")
 # What fits none of the types passes where it is JSON.
 _NO_TYPE: Types = frozenset()
 
 
 def at_tag_or_line_end(piece: str) -> bool:
     """Whether a piece of a string argument must be looked at: a tag is in it, or its end may belong to a closer."""
-    return "<" in piece or piece.endswith(("\n", "\r"))
+    return "<" in piece or piece.endswith(LINE_ENDS)
 
 
 class _Streamed:

@@ -179,7 +179,7 @@ class CallObject:
             self._given = True
             self.begin()
             self._open = OpenArguments(self._sink.piece)
-            return (yield from value(scan, self._sink, self._open.add, self.unclosed))
+            return (yield from value(scan, self._sink, self._open.add, self.unclosed, direct=True))
         if key in ARGUMENTS and self.name and not self.begun:
             self._sink.expect(self.written)
         written = yield from self._value()

@@ -413,7 +413,7 @@ class _Object:
         self._take_name("name", name)
         self._repairs.append("alias")
         self._open = self._begin()
-        return (yield from value(self._block.scan, self._block.sink, self._open.add, self._block.unclosed))
+        return (yield from value(self._block.scan, self._block.sink, self._open.add, self._block.unclosed, direct=True))
 
     def _may_name(self) -> Step[bool]:
         """Whether a string is here, or a declared name that lost its first quote."""
@@ -460,13 +460,13 @@ class _Object:
         if self._name and bracket == "{":
             self._note_alias(key)
             self._open = self._begin()
-            return (yield from value(block.scan, block.sink, self._open.add, block.unclosed))
+            return (yield from value(block.scan, block.sink, self._open.add, block.unclosed, direct=True))
         if self._name and (yield from block.scan.among(UNESCAPED)):
             self._note_alias(key)
             self._repairs.append("nested_quotes")
             self._open = self._begin()
             block.scan.take(1)
-            whole = yield from value(block.scan, block.sink, self._open.add, block.unclosed)
+            whole = yield from value(block.scan, block.sink, self._open.add, block.unclosed, direct=True)
             yield from accept(block.scan, '"')  # it may be lost, too
             return whole
         if self._name:

@@ -8,7 +8,7 @@ and line ends count as entities; this is not an XML parser (https://www.w3.org/T
 
 import re
 
-from toolcalls.shapes.arguments import Value, at_tag_or_line_end
+from toolcalls.shapes.arguments import LINE_ENDS, Value
 from toolcalls.text.scanner import Search
 
 ENTITIES = {
@@ -140,7 +140,7 @@ class Unescaping:
 
 def _undecided(piece: str) -> bool:
     """Whether a piece must be looked at while the value is free of entities and of raw signs."""
-    return "&" in piece or at_tag_or_line_end(piece)
+    return "&" in piece or "<" in piece or piece.endswith(LINE_ENDS)
 
 
 def _first_raw(text: str) -> int | None:

@@ -158,7 +158,7 @@ class Header:
     def _arguments(self, scan: Scanner, sink: CallSink, unclosed: list[str]) -> Step[bool]:
         """The arguments, which begin here: an object, a string that holds one, or nothing. Returns whether complete."""
         if (yield from scan.starts("{")):
-            return (yield from value(scan, sink, sink.piece, unclosed))
+            return (yield from value(scan, sink, sink.piece, unclosed, direct=True))
         written: str | None = "{}"
         if (yield from scan.starts('"')):
             written = yield from call_arguments(scan, sink)

@@ -39,10 +39,17 @@ MARKS = frozenset({"id", "call_id", "tool_call_id", "toolCallId", "index", "type
 
 
 def value(
-    scan: Scanner, sink: RepairSink, keep: Callable[[str], None], unclosed: list[str] | None = None
+    scan: Scanner,
+    sink: RepairSink,
+    keep: Callable[[str], None],
+    unclosed: list[str] | None = None,
+    *,
+    direct: bool = False,
 ) -> Step[bool]:
     """One JSON value that begins here; `keep` is given its pieces. Returns whether it is complete.
 
+    direct     `keep` is the call's own, so that a piece that is all string may leave unread. It may keep back no more
+               than a brace at the end of a piece
     unclosed   is given what closes each bracket that is open where the value cannot be read any further
     """
     reader = DamagedJson()
@@ -52,7 +59,14 @@ def value(
         keep(made)
         if reader.done or reader.failed or scan.ended:
             break
-        yield
+        if direct and made and made[-1] != "}" and end == len(scan.text):
+            scan.wake_on = reader.wake_on
+            before = scan.streamed
+            yield
+            scan.wake_on = None
+            reader.skip(scan.streamed - before)
+        else:
+            yield
     for repair in reader.repairs:
         sink.note_repair(repair)
     if reader.failed and unclosed is not None:
@@ -102,7 +116,7 @@ def object_arguments(scan: Scanner, sink: CallSink, unclosed: list[str] | None =
     An object leaves while it arrives; one in a string leaves when it is whole. `unclosed` as for `value`.
     """
     if (yield from scan.starts("{")):
-        return (yield from value(scan, sink, sink.piece, unclosed))
+        return (yield from value(scan, sink, sink.piece, unclosed, direct=True))
     found = yield from call_arguments(scan, sink)
     sink.piece(found or "")
     return found is not None

@@ -79,7 +79,7 @@ class NamedJson:
             sink.piece("{}")
         elif (yield from scan.starts("{")):
             unclosed = list[str]()
-            if not (yield from value(scan, sink, sink.piece, unclosed)):
+            if not (yield from value(scan, sink, sink.piece, unclosed, direct=True)):
                 if not scan.rest() and scan.ended:
                     return False
                 sink.fail()

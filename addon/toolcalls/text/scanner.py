@@ -54,7 +54,7 @@ def begins_another(in_order: list[str], part: str) -> bool:
 class Scanner:
     """The unread text, the text consumed but undecided, and whether more can come."""
 
-    __slots__ = ("_weighed", "_weight", "cut", "ended", "pos", "taken", "taken_size", "text", "wake_on")
+    __slots__ = ("_weighed", "_weight", "cut", "ended", "pos", "streamed", "taken", "taken_size", "text", "wake_on")
 
     def __init__(self) -> None:
         self.text = ""
@@ -67,6 +67,7 @@ class Scanner:
         # Set by a grammar that waits inside a string argument: finds what it must look at. A piece without any such
         # thing is argument from its first character to its last, and the grammar need not even be resumed.
         self.wake_on: Search | None = None
+        self.streamed = 0  # characters of such pieces that left unread
 
     def feed(self, piece: str) -> None:
         """Append a piece to the unread text."""

@@ -12,6 +12,7 @@ decoded one escape at a time, and read as though each decoded character had come
 
 import json
 import re
+from collections.abc import Callable
 
 from toolcalls.values.lost_escapes import end_of_value
 from toolcalls.values.transducer import DOUBLED, Transducer
@@ -45,6 +46,11 @@ class DamagedJson(Transducer):
             rest, end = self._feed_escaped(text, end)
             made += rest
         return made, end
+
+    @property
+    def wake_on(self) -> Callable[[str], object] | None:
+        """As the `Transducer`'s. An escaped object is decoded character by character."""
+        return None if self._escaped_whole else super().wake_on
 
     def _feed_escaped(self, text: str, start: int) -> tuple[str, int]:
         self._out, self._waits, pos = [], False, start

@@ -16,10 +16,20 @@ def _run(special: str) -> Callable[[str, int], re.Match[str] | None]:
     return re.compile(rf'{plain}(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{{4}}){plain})*+').match
 
 
+def _stop(special: str) -> Callable[[str], re.Match[str] | None]:
+    """Finds what is not plain in a piece of a string's content, or is written otherwise by `conversion.escape`."""
+    return re.compile(rf"[{special}\\\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]").search
+
+
+_SPECIAL = {'"': '"', "'": "\"'", "`": '"`'}  # the quotes that end a run, by the quote that opened the string
+_MARKUP = '"&<>'
 # By the quote: matches the longest run of a string's content, from an offset on, that is strict JSON.
-STRING_RUNS = {'"': _run('"'), "'": _run("\"'"), "`": _run('"`')}
+STRING_RUNS = {quote: _run(special) for quote, special in _SPECIAL.items()}
 # Matches the same, up to what says whether a string was escaped for HTML.
-ENTITY_RUN = _run('"&<>')
+ENTITY_RUN = _run(_MARKUP)
+# By the same: finds what is not plain in a piece of a string's content. A piece without it is JSON as it is.
+STRING_STOPS = {quote: _stop(special) for quote, special in _SPECIAL.items()}
+ENTITY_STOPS = _stop(_MARKUP)
 # The entities that such escaping writes, as content of a JSON string.
 ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '\\"', "&#34;": '\\"', "&#39;": "'", "&apos;": "'"}
 # By the letter of an escape: how many hexadecimal digits follow.

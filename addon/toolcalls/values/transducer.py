@@ -28,11 +28,13 @@ from toolcalls.values.json_tokens import (
     DIGITS,
     ENTITIES,
     ENTITY_RUN,
+    ENTITY_STOPS,
     ESCAPE_DIGITS,
     HEX_DIGITS,
     LITERALS,
     NUMBER,
     STRING_RUNS,
+    STRING_STOPS,
     WHOLE_NUMBER,
 )
 
@@ -105,7 +107,7 @@ class Transducer:
         self._comma: list[str] = []  # a comma that may be trailing, and the white space after it
         self._behind_comment: Callable[[Transducer, str, int], int] = Transducer._value
         self._quote = '"'
-        self._run = STRING_RUNS['"']
+        self._run, self._stops = STRING_RUNS['"'], STRING_STOPS['"']
         self._is_key = self._key_is_bare = False
         self._escaped = ""  # an escape so far
         self._literal = self._literal_json = ""
@@ -130,6 +132,19 @@ class Transducer:
             pos = self._state(self, text, pos)
         self._read += pos - start
         return "".join(self._out), pos
+
+    @property
+    def wake_on(self) -> Callable[[str], object] | None:
+        """Finds what must be looked at in the piece that comes next; None where that is any piece.
+
+        A piece without it is the content of a string as it is, and need not be fed (`skip`).
+        """
+        plain = self._state is Transducer._string and self._escaped_text is None and not self._is_key
+        return self._stops if plain else None
+
+    def skip(self, size: int) -> None:
+        """So many characters came that need not be fed."""
+        self._read += size
 
     @property
     def unclosed(self) -> tuple[str, ...]:
@@ -200,13 +215,13 @@ class Transducer:
             self._repair("single_quotes" if quote == "'" else "backticks")
         self._out.append('"')
         self._quote = quote
-        self._run = STRING_RUNS[quote]
+        self._run, self._stops = STRING_RUNS[quote], STRING_STOPS[quote]
         self._is_key = key
         if self._entities:
             if key:
                 self._key_text = ""
             elif quote == '"' and self._key_text in PROGRAMS and self._closers[-1:] in _OBJECTS:
-                self._run = ENTITY_RUN
+                self._run, self._stops = ENTITY_RUN, ENTITY_STOPS
         self._state = Transducer._string
         return pos + 1
 
@@ -395,7 +410,7 @@ class Transducer:
 
     def _not_escaped(self) -> None:
         """The string was written as it is: nothing in it is decoded."""
-        self._run = STRING_RUNS['"']
+        self._run, self._stops = STRING_RUNS['"'], STRING_STOPS['"']
         if self._escaped_text is not None:
             self._out += self._escaped_text
             self._escaped_text = None
