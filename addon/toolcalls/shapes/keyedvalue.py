@@ -271,7 +271,9 @@ class Values:
         quote_behind  what may come after its second delimiter and goes with it
         """
         scan, delimiter = self._scan, self._notation.delimiter
-        stops = any_of(delimiter[0] + closers[0] + ("," if len(closers) == 1 else ""))
+        others = [key for key in self._tools.keys(self._name) if key not in self._given] if len(closers) == 1 else []
+        firsts = "".join(sorted({begins[0] for begins in (*self._notation.key_quotes, *others) if begins and others}))
+        stops = any_of(delimiter[0] + closers[0], behind_comma=firsts)
         while True:
             found = stops.search(scan.text, scan.pos)
             stop = len(scan.text) if found is None else found.start()

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 
 QUOTE = "'"  # models put it in the place of a string's mark
 
@@ -31,7 +31,8 @@ class Notation:
         return (self.delimiter, '"')
 
 
-@cache
-def any_of(characters: str) -> re.Pattern[str]:
-    """Finds one of these characters."""
-    return re.compile(f"[{re.escape(characters)}]")
+@lru_cache(maxsize=256)
+def any_of(characters: str, behind_comma: str = "") -> re.Pattern[str]:
+    """Finds one of these characters, or a comma that one of `behind_comma`, or the end, may follow."""
+    comma = rf"|,(?=[ \t\r\n]*+(?:[{re.escape(behind_comma)}]|\Z))" if behind_comma else ""
+    return re.compile(f"[{re.escape(characters)}]{comma}")
