@@ -284,6 +284,10 @@ def test_a_call_that_waits_for_its_end_may_be_larger_than_other_text_that_is_hel
         assert [json.loads(made.arguments) for made in calls_in(events)] == [{"command": FILE}]
 
 
+# Arguments in a string, which are read whole before the call begins.
+ENCODED = f"<tool_call>{json.dumps({'name': 'Bash', 'arguments': json.dumps({'command': 'x' * 900})})}</tool_call>"
+
+
 @pytest.mark.parametrize("size", [0, 1, 700])
 @pytest.mark.parametrize(
     ("text", "most", "reason"),
@@ -293,6 +297,12 @@ def test_a_call_that_waits_for_its_end_may_be_larger_than_other_text_that_is_hel
         (f'{{"name": "Bash", "arguments": {{"command": "{"x" * 900}"}}}}\nSo.', 2000, "not_terminal"),
         (f'{{"arguments": {{"command": "{"x" * 900}"}}, "name": "Bash"}}', 2000, "overflow"),
         (f'{{"name": "Other", "arguments": {{"command": "{"x" * 900}"}}}}', 2000, "undeclared"),
+        (ENCODED, 2000, None),
+        (
+            ENCODED,
+            800,
+            "overflow",
+        ),
         (f'[Bash(command="{"x" * 900}")]', 800, "overflow"),
         (f'[Bash(command="{"x" * 900}"), Bash(command="{"y" * 900}")]', 4000, None),
         (f'[Other(command="{"x" * 900}")]', 4000, "undeclared"),

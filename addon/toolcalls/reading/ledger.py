@@ -250,6 +250,7 @@ class Ledger:
         candidate.echo = watched(self.scan, self.call_policy.echo_index, start, limit)
         self._waiting.append(candidate)
         candidate.waits = candidate.held_to_value = True
+        self._expects = False
         self._limit()
 
     def take_value(self, candidate: Candidate) -> None:

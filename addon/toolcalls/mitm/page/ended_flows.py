@@ -35,7 +35,15 @@ class EndedFlow:
 
 def are_enough(flows: Sequence[EndedFlow]) -> bool:
     """Whether these are read now. A large one waits for no others, so that the time of a refresh stays bounded."""
-    return len(flows) >= AT_A_TIME or (bool(flows) and exchange_bytes([flows[-1].flow]) > _LARGE)
+    return len(flows) >= AT_A_TIME or (bool(flows) and _size(flows[-1]) > _LARGE)
+
+
+def _size(ended: EndedFlow) -> int:
+    """How many bytes are to be read: of a connection that was looked at before, those that have come since."""
+    if ended.reader is None:
+        return exchange_bytes([ended.flow])
+    messages, _ = ended.reader.new_messages(ended.flow)
+    return sum(len(message.content) for message in messages)
 
 
 def turns_of(flows: Sequence[EndedFlow], known: Known) -> list[list[Turn] | Exception]:
