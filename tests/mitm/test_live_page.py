@@ -290,6 +290,21 @@ def test_a_message_that_was_just_read_is_not_made_again(monkeypatch: pytest.Monk
     assert len(packed) == 1
 
 
+def test_of_a_connection_only_what_is_new_counts_as_large() -> None:
+    """Else each reply of a long connection would be read alone, and its size reckoned from the first message on."""
+    flow = tflow.twebsocketflow()
+    said = WebSocketMessage(Opcode.TEXT, False, b"{}" + b" " * 100_000, 1.0)
+    flow.websocket.messages = [said] * 5
+    reader = TurnReader()
+    ended = ended_flows.EndedFlow(flow, {}, set(), reader)
+    assert ended_flows.are_enough([ended])
+    reader.read(*reader.new_messages(flow))
+    flow.websocket.messages.append(said)
+    assert not ended_flows.are_enough([ended])
+    flow.websocket.messages += [said] * 3
+    assert ended_flows.are_enough([ended])
+
+
 def test_revisions_of_another_run_count_for_nothing() -> None:
     page, other = PageState(), PageState()
     view = Changes()

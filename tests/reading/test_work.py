@@ -14,19 +14,23 @@ from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 
-REQUEST = Request(tools=(Tool("write_to_file", {"properties": {"content": {"type": "string"}}}),))
+REQUEST = Request(
+    tools=(Tool("write_to_file", {"properties": {key: {"type": "string"} for key in ("content", "path")}}),)
+)
 CALL = '<invoke name="write_to_file">\n<parameter name="content">'
 JSON_CALL = '<tool_call>\n{"name": "write_to_file", "arguments": {"content": "'
 PYTHON_CALL = '<|python_start|>[write_to_file(content="'
+NOTATION_CALL = '<|tool_call>call:write_to_file{content:<|"|>'
 # How the text begins, what is repeated, and the calls for each delta at most.
 TEXTS: dict[str, tuple[str, str, float]] = {
     "one long line": ("", "The quick brown fox jumps over the lazy dog again and so on. ", 2.8),
     "prose": ("", "The quick brown fox jumps over the lazy dog.\nIt `does` so again, and nobody minds.\n\n", 6),
     "angle brackets": ("", "if a < b then <b>x</b> <i> </ <func <p>\n", 17),
-    "a string argument": (CALL, "The quick brown fox jumps over the lazy dog.\nIt `does` so again.\n\n", 12),
+    "a string argument": (CALL, "The quick brown fox jumps over the lazy dog.\nIt `does` so again.\n\n", 9.8),
     "a string argument in JSON": (JSON_CALL, "The quick brown fox jumps over the lazy dog. It `does` so again. ", 8),
     "with escapes": (JSON_CALL, "The quick brown fox jumps over the lazy dog.\\nIt `does` so again.\\n\\n", 14),
-    "in Python": (PYTHON_CALL, "The quick brown fox jumps over the lazy dog.\\nIt `does` so again.\\n\\n", 22),
+    "in a notation": (NOTATION_CALL, "The quick, brown fox jumps, over the lazy, dog, and so on, again. ", 24),
+    "in Python": (PYTHON_CALL, "The quick brown fox jumps over the lazy dog.\\nIt `does` so again.\\n\\n", 12.5),
 }
 
 
