@@ -196,13 +196,13 @@ class Ledger:
         self.limits.reported_at = self.at
         self.quoted = quoted
         self.spilled = self._expects = False
-        self._limit()
+        self._set_limit()
         self.hold()
 
     def close(self) -> None:
         """The block is over."""
         self.spilled = self._expects = False
-        self._limit()
+        self._set_limit()
 
     def shown_payload(self, *, complete: bool) -> None:
         """A declined block was shown up to here: whatever was in it, it never ends at the start of a line.
@@ -241,7 +241,7 @@ class Ledger:
     def expect(self) -> None:
         """What is held is a call, as far as is known, and begins when all of it has been read."""
         self._expects = True
-        self._limit()
+        self._set_limit()
 
     def begin(self, candidate: Candidate) -> None:
         """A call begins, against which nothing speaks so far."""
@@ -251,7 +251,7 @@ class Ledger:
         self._waiting.append(candidate)
         candidate.waits = candidate.held_to_value = True
         self._expects = False
-        self._limit()
+        self._set_limit()
 
     def take_value(self, candidate: Candidate) -> None:
         """The first value of a call's arguments has begun, or the call will not be read any further."""
@@ -293,7 +293,7 @@ class Ledger:
         """A call that waits will never be complete."""
         candidate.waits = False
         self._waiting.remove(candidate)
-        self._limit()
+        self._set_limit()
         if self.call_policy.emit_incomplete:
             self._emit_incomplete(candidate)
 
@@ -362,7 +362,7 @@ class Ledger:
             return False
         return size > limit or self.scan.weight() > limit
 
-    def _limit(self) -> None:
+    def _set_limit(self) -> None:
         """What waits has changed. A call that counts only when it is complete may be held for longer."""
         whole = self._waiting[0].held_to_end if self._waiting else self._expects
         self.limits.max_held = self._max_held_call if whole else self._max_held
@@ -412,7 +412,7 @@ class Ledger:
 
     def _all_waiting(self) -> list[Candidate]:
         waiting, self._waiting = self._waiting, []
-        self._limit()
+        self._set_limit()
         for candidate in waiting:
             candidate.waits = False
         return waiting
