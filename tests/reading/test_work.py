@@ -21,6 +21,7 @@ CALL = '<invoke name="write_to_file">\n<parameter name="content">'
 JSON_CALL = '<tool_call>\n{"name": "write_to_file", "arguments": {"content": "'
 PYTHON_CALL = '<|python_start|>[write_to_file(content="'
 NOTATION_CALL = '<|tool_call>call:write_to_file{content:<|"|>'
+LINES_CALL = "```tool\nTOOL_NAME: write_to_file\nBEGIN_ARG: content\n"
 # How the text begins, what is repeated, and the calls for each delta at most.
 TEXTS: dict[str, tuple[str, str, float]] = {
     "one long line": ("", "The quick brown fox jumps over the lazy dog again and so on. ", 2.8),
@@ -30,6 +31,7 @@ TEXTS: dict[str, tuple[str, str, float]] = {
     "a string argument in JSON": (JSON_CALL, "The quick brown fox jumps over the lazy dog. It `does` so again. ", 8),
     "with escapes": (JSON_CALL, "The quick brown fox jumps over the lazy dog.\\nIt `does` so again.\\n\\n", 14),
     "in a notation": (NOTATION_CALL, "The quick, brown fox jumps, over the lazy, dog, and so on, again. ", 24),
+    "in short lines": (LINES_CALL, "The quick\nbrown fox\njumps over\nthe lazy dog.\n\nNext.\n", 18),
     "in Python": (PYTHON_CALL, "The quick brown fox jumps over the lazy dog.\\nIt `does` so again.\\n\\n", 12.5),
 }
 
