@@ -118,6 +118,7 @@ def test_the_code_and_the_tests_of_the_list_are_here(entry: dict[str, list[str]]
     assert [name for name in names if not Path(REPO, name).exists()] == []
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("entry", LIST.get("equivalent", []), ids=lambda entry: f"{entry['file']}: {entry['becomes']}")
 def test_what_is_known_to_survive_is_still_in_the_code(entry: dict[str, str]) -> None:
     lines = (REPO / entry["file"]).read_text(encoding="utf-8").splitlines()

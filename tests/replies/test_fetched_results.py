@@ -1,6 +1,7 @@
 """Calls that stand word for word in a result of the provider's own tools: in the request, or in the same reply."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
@@ -28,10 +29,15 @@ def found(one: Exchange) -> list[tuple[str, str | None]]:
     return [(verdict.status, verdict.reason) for _, verdict in one.verdicts if verdict.name == CALL.name]
 
 
+def dialects_of(place: str) -> Sequence[str]:
+    """The dialects that are tried in a place: all of them in `make test-long`, else always the same twelve."""
+    return some(a_few(DIALECTS, 12, place), 3, place)
+
+
 @pytest.mark.parametrize(("key", "kind"), CASES)
 def test_a_call_that_stands_in_a_result_of_the_history_is_an_echo(key: str, kind: str) -> None:
     wire, form, body = BODIES[key]
-    for dialect in some(DIALECTS, 3, f"{key} {kind}"):
+    for dialect in dialects_of(f"{key} {kind}"):
         call = written(dialect)
         for policy in POLICIES:
             for size in a_few((0, 1, 11), 1, f"{key} {kind} {dialect} {policy}"):
@@ -47,7 +53,7 @@ def test_a_call_that_stands_in_a_result_of_the_history_is_an_echo(key: str, kind
 @pytest.mark.parametrize(("key", "kind"), CASES)
 def test_a_call_that_stands_in_a_result_earlier_in_the_reply_is_an_echo(key: str, kind: str) -> None:
     wire, form, body = BODIES[key]
-    for dialect in some(DIALECTS, 3, f"{key} {kind} reply"):
+    for dialect in dialects_of(f"{key} {kind} reply"):
         call = written(dialect)
         for policy in POLICIES:
             for size in a_few((0, 1, 11), 1, f"{key} {kind} {dialect} {policy}"):

@@ -67,7 +67,7 @@ def same_everywhere(made: Callable[[], Exchange], body: bytes) -> bytes:
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_reply_is_the_same_bytes_wherever_its_line_ends_are_cut(name: str, text: str, ends: Sequence[bytes]) -> None:
     spoken = SPOKEN[name]
-    body = spelt(spoken.said([text[at : at + 3] for at in range(0, len(text), 3)]), ends)
+    body = spelt(spoken.said([text[at : at + 9] for at in range(0, len(text), 9)]), ends)
     for kind in some(KINDS, 1, f"{name} {text} {ends}"):
         out = same_everywhere(
             lambda kind=kind: of_kind(all_wires()[spoken.wire], TOOLS, Route(), kind, form="sse", dialect="hermes"),

@@ -50,8 +50,8 @@ def assert_untouched(made: Callable[[], Exchange], body: bytes, said: str) -> No
 
 
 def dialects_of(quotation: str, key: str) -> Sequence[str]:
-    """The dialects that are tried in a place: all of them in `make test-long`, else always the same twenty."""
-    dialects = a_few(sorted(DIALECTS), 20, f"{quotation} {key}")
+    """The dialects that are tried in a place: all of them in `make test-long`, else always the same twelve."""
+    dialects = a_few(sorted(DIALECTS), 12, f"{quotation} {key}")
     return some(dialects, 2, f"{quotation} {key}")
 
 
