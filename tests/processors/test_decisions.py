@@ -276,7 +276,7 @@ def test_what_is_asked_again_or_shown_is_kept(settings: dict[str, Any], pieces: 
         made = decisions(**settings)
         streamed = made.begin(CallStart(0, "Bash", None, "n"), native=False)
         for piece in pieces:
-            if not made.streams(CallPiece(0, piece)):
+            if not made.streams(CallPiece(0, piece), native=False):
                 made.add_piece(streamed, CallPiece(0, piece))
         assert streamed.call == ("Bash", kept)
 
@@ -415,16 +415,16 @@ def test_a_call_in_text_streams_once_it_passed() -> None:
     made = decisions(access=NO_RM)
     call = made.begin(CallStart(0, "Bash", "invoke", "n"), native=False)
     piece = CallPiece(0, '{"command":"ls",')
-    assert not made.streams(piece)
+    assert not made.streams(piece, native=False)
     made.add_piece(call, piece)
     assert call.state == "passed"
-    assert made.streams(CallPiece(0, '"t'))
+    assert made.streams(CallPiece(0, '"t'), native=False)
     found = CallPiece(0, '":1,"command":"rm",')
-    assert not made.streams(found)
+    assert not made.streams(found, native=False)
     made.add_piece(call, found)  # it was looked at, and is not looked at again
     assert call.state == "broken_off"
     assert dict(call.known_arguments) == {"command": '"rm"', "t": "1"}
-    assert not made.streams(CallPiece(0, "}"))
+    assert not made.streams(CallPiece(0, "}"), native=False)
     plain = decisions()
     plain.begin(CallStart(0, "Bash", "invoke", "n"), native=False)
-    assert plain.streams(CallPiece(0, "{}"))
+    assert plain.streams(CallPiece(0, "{}"), native=False)

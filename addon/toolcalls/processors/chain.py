@@ -69,7 +69,11 @@ class Chain:
 
     def streams(self, piece: CallPiece) -> bool:
         """Whether the next piece of a call in text leaves as it is, its markup with it. If so, it has been seen."""
-        return not self._queue and self._decisions.streams(piece)
+        return not self._queue and self._decisions.streams(piece, native=False)
+
+    def passes_piece(self, piece: CallPiece) -> bool:
+        """Whether the next piece of a native call leaves as it is. If so, it has been seen."""
+        return not self._queue and self._decisions.streams(piece, native=True)
 
     # In
 

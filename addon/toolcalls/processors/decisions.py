@@ -62,10 +62,10 @@ class CallDecisions:
             self._decide_by_name(call)
         return call
 
-    def streams(self, piece: CallPiece) -> bool:
-        """Whether the next piece of a call in text is sent as it is. If so, it is taken; else `add_piece` takes it."""
-        call = self.calls[False, piece.index]
-        if call.state != "passed":
+    def streams(self, piece: CallPiece, *, native: bool) -> bool:
+        """Whether the next piece of a call is sent as it is. If so, it is taken; else `add_piece` takes it."""
+        call = self.calls.get((native, piece.index))
+        if call is None or call.state != "passed":
             return False
         if call.arguments is not None:
             found = call.arguments.feed(piece.json)

@@ -22,6 +22,9 @@ class Processing(Protocol):
     def streams(self, piece: CallPiece) -> bool:
         """Whether the next piece of a call in text leaves as it is, its markup with it. If so, it has been seen."""
 
+    def passes_piece(self, piece: CallPiece) -> bool:
+        """Whether the next piece of a native call leaves as it is. If so, it has been seen; else `native` takes it."""
+
     def read(self, events: Sequence[Event]) -> list[Left]:
         """The next events that were read from text."""
 

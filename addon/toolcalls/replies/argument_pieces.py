@@ -1,15 +1,17 @@
-"""Pieces of a native call's arguments that just pass, known by their bytes: most frames of a reply with native calls.
+"""Pieces of a native call's arguments, known by their bytes: most frames of a reply with native calls.
 
 Strategy: inside a string of the argument JSON, a piece without quotes, escapes and control characters can change
 nothing: not how deep the JSON nests, not what is wrong with it, and not what a mender would make of it. So where a
-frame that was read in full left as it came, and the next one's bytes differ from it in nothing but such a piece, that
-one is written down and leaves, undecoded. Whatever else comes (a quote, another envelope) takes the long way.
+frame was read in full, and the next one's bytes differ from it in nothing but such a piece, that one need not be
+decoded. It is written down and leaves, or it waits with its call until processors have decided that. Whatever else
+comes (a quote, another envelope) takes the long way.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 
 from toolcalls.events import CallPiece
 from toolcalls.replies.mended_frames import MendedFrames
+from toolcalls.replies.unread_calls import UnreadCalls
 from toolcalls.replies.waiting import LaneFrames
 from toolcalls.wires import ArrivingCall, Codec, Part
 from toolcalls.wires.envelope import Envelope
@@ -20,32 +22,44 @@ class ArgumentPieces:
 
     lanes    the lanes of the reply, by number
     mended   what mends the reply's frames, None for nothing
+    unread   what calls of the reply no rule may see, None where that is no matter
+    lane     that of the pieces which are known, if there are any
+    mend     hands a piece to what mends the call's arguments, None where nothing does
     """
 
-    def __init__(self, codec: Codec, lanes: Mapping[int, LaneFrames], mended: MendedFrames | None) -> None:
+    def __init__(
+        self,
+        codec: Codec,
+        lanes: Mapping[int, LaneFrames],
+        mended: MendedFrames | None,
+        unread: UnreadCalls | None,
+    ) -> None:
         self._codec = codec
         self._lanes = lanes
+        self._unread = unread
         self._mended = mended
         self._never = mended is not None and mended.may_hold
         self._call: ArrivingCall | None = None
         self._index = 0
-        self._feed: Callable[[str], str] | None = None
+        self.lane: LaneFrames | None = None
+        self.mend: Callable[[str], str] | None = None
         self._envelope = Envelope(self._probe)
 
-    def passes(self, frame: bytes) -> bool:
-        """Whether a whole frame is such a piece. If so, it has been read, and leaves as it is; if not, `decode` it."""
+    def known(self, frame: bytes) -> CallPiece | None:
+        """The piece that a whole frame holds and nothing else; None if the frame must be decoded.
+
+        It must go through `lane` then, and through `mend`.
+        """
         call = self._call
         if call is None or not call.in_string:
-            return False
+            return None
         piece = self._envelope.text_of(frame)
-        if not piece or not self._lanes[self._envelope.lane].passes_piece(CallPiece(self._index, piece)):
-            return False
-        if self._feed is not None and self._feed(piece) != piece:
-            raise AssertionError("the inside of a string was mended")
-        return True
+        if not piece or (self._unread is not None and self._unread.has_other_lines(frame)):
+            return None
+        return CallPiece(self._index, piece)
 
     def learn(self, frame: bytes, parts: Sequence[Part]) -> None:
-        """Remember a frame that was read in full, as `parts`, and left as it came."""
+        """Remember a frame that was read in full, as `parts`, and left as it came, or waits as it came."""
         if self._never or len(parts) != 1:
             return
         lane, piece = parts[0]
@@ -59,8 +73,8 @@ class ArgumentPieces:
             self._envelope = Envelope(self._probe)
         mended = None if self._mended is None else self._mended.of_call(lane, piece.index)
         if (mended is None) is (self._mended is None) and self._envelope.learn(frame, lane, piece.json):
-            self._call, self._index = call, piece.index
-            self._feed = None if mended is None else mended.arguments.feed
+            self._call, self._index, self.lane = call, piece.index, self._lanes.get(lane)
+            self.mend = None if mended is None else mended.arguments.feed
 
     def _probe(self, raw: bytes) -> tuple[int, str] | None:
         """The lane and the piece of arguments that a frame holds and nothing else, read without any effect."""

@@ -157,7 +157,7 @@ class Exchange:
         self._waiting = self._queue.frames
         self._lanes: dict[int, LaneFrames] = {}
         self._calls_come_last = call_policy.waits_for_message
-        self._pieces = ArgumentPieces(self._codec, self._lanes, self._mended)
+        self._pieces = ArgumentPieces(self._codec, self._lanes, self._mended, self._unread)
         self._parts_waiting = WaitingParts(self.verdicts)
         self._out: list[bytes] = []
         self._given_back = b""  # what the end gives back of a call that had none
@@ -198,13 +198,17 @@ class Exchange:
             return b""
         self._due = data
         try:
-            if not self._waiting and self._frames.at_boundary and not self._codec.must_encode:
-                piece = self._envelope.text_of(data)
-                if piece is not None:
+            if self._frames.at_boundary and not self._codec.must_encode:
+                if not self._waiting and (text := self._envelope.text_of(data)) is not None:
                     lane = self._lanes[self._envelope.lane]
-                    return data if lane.passes(piece) else self._text_alone(lane, data, data[6:-2], piece, usual=True)
-                if self._pieces.passes(data):
-                    return data
+                    return data if lane.passes(text) else self._text_alone(lane, data, data[6:-2], text, usual=True)
+                pieces = self._pieces
+                if (piece := pieces.known(data)) is not None and pieces.lane is not None:
+                    passes = not self._waiting and pieces.lane.passes_piece(piece)
+                    if passes or (self._waiting and not pieces.lane.endings):
+                        if pieces.mend is not None and pieces.mend(piece.json) != piece.json:
+                            raise AssertionError("the inside of a string was mended")
+                        return data if passes else self._behind(pieces.lane, data, piece)
             return self._stream(data)
         except Exception as error:  # noqa: BLE001 - our own bugs are caught here and in `_end`
             return self._fail(error, data)
@@ -290,15 +294,15 @@ class Exchange:
             self._overflow()
         if self._mended is not None:
             frames = self._mend(self._mended, frames)
+        if len(frames) == 1 and self._waiting and frames[0].raw == data and frames[0].data is not None:
+            return self._take_behind(frames[0], frames[0].data)
         if len(frames) != 1 or self._waiting or (payload := frames[0].data) is None or frames[0].raw[-1] == _CR:
-            return self._take(frames)
-        if self._unread is not None and self._unread.may_be_in(frames[0]):
             return self._take(frames)
         if self._answers is not None and self._answers.waits_for(payload):
             return self._take(frames)
         parts = self._codec.decode(payload)
         number, event = parts[0] if self._codec.can_omit and self._frames.can_omit else (0, None)
-        if not isinstance(event, Text):
+        if not isinstance(event, Text) or (self._unread is not None and self._unread.may_be_in(frames[0])):
             out = self._take(frames, parts)
             if out == data:
                 self._pieces.learn(data, parts)
@@ -311,6 +315,28 @@ class Exchange:
             return self._text_alone(lane, raw, payload, event.text)
         self._envelope.learn(raw, number, event.text)
         return raw if lane.passes(event.text) else self._text_alone(lane, raw, payload, event.text)
+
+    def _take_behind(self, frame: Frame, payload: bytes) -> bytes:
+        """A whole frame that comes while others wait."""
+        if self._answers is not None and self._answers.waits_for(payload):
+            return self._take([frame])
+        parts = self._codec.decode(payload)
+        out = self._take([frame], parts)
+        if self._waiting and self._waiting[-1].frame is frame:
+            self._pieces.learn(frame.raw, parts)
+        return out
+
+    def _behind(self, lane: LaneFrames, data: bytes, piece: CallPiece) -> bytes:
+        """What leaves with a whole frame that holds a piece of a native call and comes while others wait."""
+        waiting = WaitingFrame(Frame(data, data[6:-2]))
+        self._queue.append(waiting)
+        self._due = b""
+        lane.native(waiting, piece)
+        self._queue.applied(waiting)
+        if self._queue.size > self.call_policy.route.max_frame_bytes:
+            self._move()
+            self._make_room(waiting)
+        return self._send()
 
     def _mend(self, mended: MendedFrames, frames: list[Frame]) -> list[Frame]:
         """The frames that may be read now, as they should have come."""

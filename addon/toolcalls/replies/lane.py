@@ -310,10 +310,14 @@ def _passes(row: Row) -> Callable[[str], bool]:
 
 def _passes_piece(row: Row) -> Callable[[CallPiece], bool]:
     """The short way of a piece of a native call, past the stages that see it."""
-    twins, number = row.twins, row.number
-    if row.act is not None or row.write is not None:
+    twins, number, act = row.twins, row.number, row.act
+    if row.write is not None:
         return _never
-    return number.passes if twins is None else lambda piece: twins.is_idle and number.passes(piece)
+    passes = number.passes
+    if act is not None:
+        decided = act.passes_piece
+        passes = lambda piece: number.keeps_index(piece) and decided(piece) and number.passes(piece)  # noqa: E731
+    return passes if twins is None else lambda piece: twins.is_idle and passes(piece)
 
 
 def _never(_: object) -> bool:

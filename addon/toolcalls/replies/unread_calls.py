@@ -78,6 +78,10 @@ class UnreadCalls:
             return False
         return self._line_ends.search(frame.raw) is not None or b"\n" in frame.data or self._has_json_line(frame)
 
+    def has_other_lines(self, raw: bytes) -> bool:
+        """Whether some client may find more lines in a frame than the form of the body has."""
+        return self._line_ends is not None and self._line_ends.search(raw) is not None
+
     def why_left_out(self, frame: Frame, parts: Sequence[Part]) -> str | None:
         """Why a frame with these events is left out; None where it stays."""
         calls = {(lane, event.index) for lane, event in parts if isinstance(event, CallStart | CallPiece | CallEnd)}

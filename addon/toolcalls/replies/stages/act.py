@@ -10,13 +10,15 @@ from toolcalls.replies.stages import End, Item, Native, Stage
 class Act(Stage):
     """Lets the processors of one lane act on calls and text.
 
-    `quiet`, `passed` and `streams` are the short ways of text and of pieces of a call, see `Processing`.
+    `quiet`, `passed`, `streams` and `passes_piece` are the short ways of text and of pieces of a call, see
+    `Processing`.
     """
 
     def __init__(self, processing: Processing) -> None:
         self.quiet = processing.quiet
         self.passed = processing.passed
         self.streams = processing.streams
+        self.passes_piece = processing.passes_piece
         self._processing = processing
 
     def feed(self, items: Iterable[Item]) -> Iterator[Item]:

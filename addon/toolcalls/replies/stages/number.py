@@ -28,6 +28,11 @@ class Number(Stage):
         """`feed` for the usual two events inside a call in text."""
         return markup, self._piece(piece)
 
+    def keeps_index(self, piece: CallPiece) -> bool:
+        """Whether a piece of a native call is one of a call that the client has with the same index."""
+        call = self._calls.natives.get(piece.index)
+        return call is not None and call.index == piece.index
+
     def passes(self, piece: CallPiece) -> bool:
         """Whether a piece of a native call stays as it is. If so, it has been written down."""
         call = self._calls.natives.get(piece.index)
