@@ -71,8 +71,8 @@ def native(text, step=4):
 
 def replies(events):
     """The replies that are compared: plain text, and one call with a long argument, as text and natively."""
-    prose = "The quick brown fox jumps over the lazy dog, and does so again. "
-    text = (prose * (4 * events // len(prose) + 1))[: 4 * events]
+    prose = "The quick brown fox {} jumps over the lazy dog, and does so again. "  # no sentence comes twice
+    text = "".join(prose.format(number) for number in range(4 * events // len(prose) + 1))[: 4 * events]
     call = f'<invoke name="write_to_file">\n<parameter name="content">{text}</parameter>\n</invoke>'
     return {"text": reply(text), "call": reply(call), "native": native(text)}
 

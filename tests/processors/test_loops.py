@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support.strategies import law
@@ -178,6 +178,38 @@ def at(text: str, times: int = 3, before: Sequence[str] = (), step: int = 0) -> 
             assert loops.feed(PASSAGE * 50) is None, "it is reported once"
             return start + found
     return None
+
+
+@law
+@given(
+    st.lists(
+        st.sampled_from(["```", "\n", "\r\n", "| ", "a b c d ", PASSAGE[:20], PASSAGE, "\x85", "é "]), max_size=30
+    ),
+    st.integers(1, 40),
+)
+@example([PASSAGE * 9], 7)
+@example(["```\n", PASSAGE * 9], 7)
+@example(["abcdefghijklmnopqrstuvwxyz abcdefghi\n" * 9], 1)  # at the beginning of a line
+@example(["| ", "a b c d " * 60, "\n", PASSAGE * 9], 400)  # behind a table
+def test_nothing_is_found_at_a_quiet_text(parts: list[str], step: int) -> None:
+    """And it is found at the same place however the text is cut."""
+    text, loops, found = "".join(parts), TextLoops(3), None
+    for start in range(0, len(text), step):
+        piece = text[start : start + step]
+        quiet = loops.quiet(piece)
+        here = loops.feed(piece)
+        assert not (quiet and here is not None)
+        found = start + here if found is None and here is not None else found
+    assert found == at(text)
+
+
+def test_most_pieces_inside_a_line_are_quiet() -> None:
+    loops, quiet = TextLoops(3), 0
+    loops.feed("Well, now: ")
+    for _ in range(100):
+        quiet += loops.quiet("abcd")
+        loops.feed("abcd")
+    assert quiet > 80
 
 
 @pytest.mark.parametrize("times", [2, 3, 8])

@@ -8,18 +8,25 @@ import json
 
 import pytest
 
-from support.chatclient import HEAD, chunk, event, stream
-from support.exchanges import of_kind
-from support.sampling import some
-from toolcalls.dialects import about, all_dialects
+from support.chatclient import HEAD, chunk, event, received, stream
+from support.exchanges import of_kind, run
+from support.quoting import CALL, DIALECTS, TOOLS, written
+from support.sampling import a_few, some
+from toolcalls.dialects import UNLIKELY, about, all_dialects
 from toolcalls.insight.report import is_unchanged, summarize_verdicts, verdict_data
-from toolcalls.request import Tool
-from toolcalls.route import Route
+from toolcalls.processors import Keep, Processors
+from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.reader import Reader
+from toolcalls.request import Request, Tool
+from toolcalls.route import Loops, Route
+from toolcalls.shapes import Call
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
+from toolcalls.writing.writer import begins, calls_in, same_calls
 
 CHAT = all_wires()["openai_chat"]
 ROUTE = Route(client="text", upstream="text")
-ALIKE = [("invoke", "minimax_m2"), ("invoke", "dots"), ("llama3_json", "bare_json"), ("glm_xml", "hy_v4")]
+ALIKE = [("invoke", "minimax_m2"), ("invoke", "dots"), ("glm_xml", "hy_v4")]
 
 
 def unchanged(client: str, spoken: str) -> list[bool]:
@@ -40,11 +47,41 @@ def test_a_call_that_reads_alike_is_unchanged(client: str, spoken: str) -> None:
     assert unchanged(client, spoken) == [True]
 
 
+OTHERS = [("qwen3_xml", "invoke"), ("invoke", "qwen3_xml"), ("llama3_json", "hermes"), ("hermes", "json_tags")]
+
+
+@pytest.mark.parametrize(("client", "spoken"), OTHERS)
+def test_a_call_that_the_addon_would_read_and_the_client_does_not_is_written_anew(client: str, spoken: str) -> None:
+    assert unchanged(client, spoken) == []
+
+
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("client", sorted(all_dialects()))
 def test_what_leaves_as_it_came_is_unchanged(client: str) -> None:
     for spoken in some(sorted(all_dialects()), 25, client):
         assert all(unchanged(client, spoken)), spoken
+
+
+def read_alone(dialect: str, text: str) -> list[Call]:
+    """The calls that a client finds which knows this dialect, and not those that are read with it."""
+    route = Route(dialects=(dialect,), policy="lenient", take=("undeclared", "escaped", "inline"))
+    made = Reader(CallPolicy(route, Request(), alone=True), tools=Toolbox(TOOLS))
+    found = calls_in([*made.feed(text), *made.finish(cut=False)])
+    return [call for call in found if call.name in Toolbox(TOOLS)]
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("acts", [False, True])
+@pytest.mark.parametrize("client", DIALECTS)
+def test_a_client_gets_each_call_as_its_own_dialect_alone_reads_it(client: str, acts: bool) -> None:
+    """Not as the addon would also read it: in a damaged form, or in one that the same model writes."""
+    processors = Processors(Route(loops=Loops()), run=lambda *_: Keep()) if acts else None
+    for spoken in some(a_few(DIALECTS, 10, f"{client} {acts}"), 6, client):
+        one = of_kind(CHAT, TOOLS, ROUTE, "roundtrip", form="sse", dialect=client, processors=processors)
+        out = received(run(one, [stream([written(spoken)])])).choices[0].text
+        given = [Call(call.name, call.arguments) for _, call in one.client_calls]
+        damaged = spoken in UNLIKELY and begins(client, out, CALL.name, Toolbox(TOOLS))  # stays: its client may mend it
+        assert damaged or same_calls(read_alone(client, out), given), spoken
 
 
 def test_a_block_that_is_not_closed_yet_holds_back_no_more_than_may_wait() -> None:

@@ -96,17 +96,16 @@ def summary(name: str) -> str:
 
 
 @cache
-def chosen(names: tuple[str, ...] | None) -> tuple[Dialect, ...]:
-    """The dialects named, in that order, each with those that are read with it; all for None.
+def chosen(names: tuple[str, ...] | None, *, alone: bool = False) -> tuple[Dialect, ...]:
+    """The dialects named, in that order, each with those that are read with it, unless it is `alone`; all for None.
 
     Raises KeyError for an unknown name.
     """
     known = all_dialects()
     if names is None:
         return tuple(sorted(known.values(), key=_turn))
-    return tuple(
-        known[each] for each in dict.fromkeys(each for name in names for each in (name, *_READ_WITH.get(name, ())))
-    )
+    read = names if alone else [each for name in names for each in (name, *_READ_WITH.get(name, ()))]
+    return tuple(known[each] for each in dict.fromkeys(read))
 
 
 def _turn(dialect: Dialect) -> int:
@@ -127,14 +126,20 @@ class Dialects(tuple[Dialect, ...]):
 
 @lru_cache(maxsize=64)
 def configured(
-    names: tuple[str, ...] | None, markers: tuple[str, ...], max_payload_chars: int, *, structured: bool
+    names: tuple[str, ...] | None,
+    markers: tuple[str, ...],
+    max_payload_chars: int,
+    *,
+    structured: bool,
+    alone: bool = False,
 ) -> Dialects:
     """The `chosen` dialects with the route's settings for `marker`. The replies of a route share them.
 
     structured   the client asked for JSON of its own schema, which is no call: `marker` and the dialects whose call is
                  a whole message are left out
+    alone        each dialect is read without those that are read with it
     """
-    dialects = chosen(names)
+    dialects = chosen(names, alone=alone)
     if structured:
         dialects = tuple(each for each in dialects if each.place != "message" and not isinstance(each, Marker))
     own = Marker(markers=markers, max_payload_chars=max_payload_chars)

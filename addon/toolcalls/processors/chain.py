@@ -56,7 +56,9 @@ class Chain:
         """Whether nothing can happen to a piece of plain text."""
         if self._queue or self.silent or not self._inserter.quiet:
             return False
-        return not (self._loops_act and self._text_loops) and (self._filters is None or self._filters.quiet(piece))
+        if self._loops_act and not self._state.repeats_nothing(self, piece):
+            return False
+        return self._filters is None or self._filters.quiet(piece)
 
     def passed(self, piece: str) -> bool:
         """A quiet piece of text has left; always True."""

@@ -148,7 +148,7 @@ class TextLoops:
     def __init__(self, times: int, before: Iterable[str] = ()) -> None:
         self._times = times
         self._prose = ""
-        self._unseen = 0
+        self._step = ""  # what comes behind it
         self._line = ""  # the beginning of a line, until it is known what kind of line it is
         self._known = False
         self._counts = True
@@ -164,6 +164,14 @@ class TextLoops:
         """What follows is in another block of the reply, where a line begins and no code block is open."""
         self._line, self._known, self._counts, self._fence = "", False, True, ""
 
+    def quiet(self, text: str) -> bool:
+        """Whether the next text stays inside a line and ends no step of it, so that nothing is found at it."""
+        if self._reported:
+            return True
+        if not self._known or not text.isprintable():
+            return False
+        return not self._counts or len(self._step) + len(text) < _STEP
+
     def feed(self, text: str) -> int | None:
         """Take the next piece of text. The offset in it at which a passage was repeated too often, None for none.
 
@@ -171,6 +179,10 @@ class TextLoops:
         """
         if self._reported:
             return None
+        if self._known and text.isprintable():  # inside a line
+            at = self._repeats(text) if self._counts else None
+            self._reported = at is not None
+            return at
         end = 0
         for part in text.splitlines(keepends=True):
             end += len(part)
@@ -204,20 +216,19 @@ class TextLoops:
         else:
             self._counts = not self._fence and not line.startswith("|")
         if not self._counts:
-            self._prose, self._unseen = "", 0
+            self._prose, self._step = "", ""
 
     def _repeats(self, text: str) -> int | None:
         """Take prose in, in steps of fixed length, so that it never matters how it was cut."""
         at = 0
-        while at < len(text):
-            size = min(_STEP - self._unseen, len(text) - at)
-            self._prose = (self._prose + text[at : at + size])[-HISTORY:]
-            self._unseen += size
+        while len(self._step) + len(text) - at >= _STEP:
+            size = _STEP - len(self._step)
+            self._prose = (self._prose + self._step + text[at : at + size])[-HISTORY:]
+            self._step = ""
             at += size
-            if self._unseen == _STEP:
-                self._unseen = 0
-                if self._looks and self._full():
-                    return at
+            if self._looks and self._full():
+                return at
+        self._step += text[at:]
         return None
 
     def _full(self) -> bool:

@@ -45,6 +45,12 @@ class ReplyState:
         self.lanes: list[Stoppable] = []
         self._speaker: Stoppable | None = None  # the lane whose text `text_loops` was fed last
 
+    def repeats_nothing(self, lane: Stoppable, text: str) -> bool:
+        """Whether a lane's next text cannot be what repeats a passage too often; `repeats` need not be asked before it
+        leaves.
+        """
+        return self.text_loops is None or (self._speaker is lane and self.text_loops.quiet(text))
+
     def repeats(self, lane: Stoppable, text: str) -> int | None:
         """The offset in a lane's next text at which a passage was repeated too often, None for none."""
         if self.text_loops is None:

@@ -43,6 +43,7 @@ class CallPolicy:
     may_start_in_reasoning   the text may begin inside reasoning that the chat template has opened
     wrappers          elements that the request's prompt shows around calls, by name
     first             the dialects that are asked before all others that share an opener: those of a text client
+    alone             a dialect that the route names is read without those that are read with it: as its client does
     """
 
     route: Route
@@ -56,6 +57,7 @@ class CallPolicy:
     may_start_in_reasoning: bool = False
     wrappers: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
+    alone: bool = False
 
     @cached_property
     def _taken(self) -> frozenset[str]:

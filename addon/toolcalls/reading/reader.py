@@ -119,6 +119,7 @@ class Reader:
             route.marker,
             route.max_payload_chars,
             structured=call_policy.request.response_format,
+            alone=call_policy.alone,
         )
         self._position = place or Position(reasoning=starts_in_reasoning)
         self._position.spans_end_with_lines = not call_policy.requires("complete")

@@ -203,7 +203,7 @@ class Exchange:
                     lane = self._lanes[self._envelope.lane]
                     return data if lane.passes(text) else self._text_alone(lane, data, data[6:-2], text, usual=True)
                 pieces = self._pieces
-                if (piece := pieces.known(data)) is not None and pieces.lane is not None:
+                if pieces.lane is not None and (piece := pieces.known(data)) is not None:
                     passes = not self._waiting and pieces.lane.passes_piece(piece)
                     if passes or (self._waiting and not pieces.lane.endings):
                         if pieces.mend is not None and pieces.mend(piece.json) != piece.json:

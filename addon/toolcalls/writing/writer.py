@@ -129,7 +129,7 @@ def _read(dialect: str, text: str, tools: Toolbox) -> list[Call]:
 
 def _events(dialect: str, text: str, tools: Toolbox, take: tuple[Taken, ...] | None = None) -> list[Event]:
     route = Route(dialects=(dialect,), policy="lenient", take=take, max_buffer_bytes=1 << 40)
-    reader = Reader(CallPolicy(route, Request()), tools=tools)
+    reader = Reader(CallPolicy(route, Request(), alone=True), tools=tools)
     return [*reader.feed(text), *reader.finish(cut=False)]
 
 
