@@ -127,9 +127,8 @@ def _lowered(dialect: str, tools: tuple[Tool, ...], calls: tuple[Call, ...], ran
     outcome = driven(reply, pieces, route=route)
     yield from invariants.sound(outcome, Faulted(body, pieces))
     said = heard.heard("openai_chat", "sse", outcome.out)
-    reader = Reader(
-        CallPolicy(Route(policy="lenient", dialects=(dialect,), max_buffer_bytes=1 << 22), Request(tools=tools))
-    )
+    route = Route(policy="lenient", dialects=(dialect,), max_buffer_bytes=1 << 22)
+    reader = Reader(CallPolicy(route, Request(tools=tools), alone=True))
     read = calls_in([*reader.feed(said.text), *reader.finish(cut=False)])
     found = [*_values(read), *said.whole]
     if sorted(map(_canonical, found)) != sorted(map(_canonical, _values(calls))):

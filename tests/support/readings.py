@@ -76,7 +76,7 @@ def read_back(text: str, dialect: str, written: Iterable[Call] = ()) -> list[Cal
     """The calls that a text client reads in what it gets; it declares the tools of those that were `written`."""
     names = {call.name for call in written} - {tool.name for tool in TOOLS}
     tools = (*TOOLS, *map(Tool, sorted(names)))
-    reader = Reader(CallPolicy(Route(policy="lenient", dialects=(dialect,)), Request(tools=tools)))
+    reader = Reader(CallPolicy(Route(policy="lenient", dialects=(dialect,)), Request(tools=tools), alone=True))
     return calls_in([*reader.feed(text), *reader.finish(cut=False)])
 
 
