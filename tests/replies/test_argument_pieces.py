@@ -46,6 +46,8 @@ PROCESSED = {
     "paths and reactors": {"access": PATHS, "reactors": (Reactor("none.py", "keep"),)},
     "paths, beside calls in text": {"access": PATHS, "client": "native", "upstream": "text"},
     "both, beside calls in text": {"access": PATHS, "loops": Loops(), "client": "native", "upstream": "text"},
+    "a text client": {"client": "text", "client_dialect": "invoke", "upstream": "native"},
+    "a text client with rules": {"access": PATHS, "client": "text", "client_dialect": "invoke", "upstream": "native"},
     "a small room": {"access": PATHS, "max_frame_bytes": 3_000},
 }
 LATE = json.dumps(dict(reversed(json.loads(LONG).items())))
@@ -180,7 +182,7 @@ def test_nothing_differs_where_calls_wait_for_processors(
 
 
 # Where each piece of a call is given to the client in the end.
-ALL_WAIT = sorted(PROCESSED.keys() - {"blocked", "a small room"})
+ALL_WAIT = sorted(PROCESSED.keys() - {"blocked", "a small room", "a text client", "a text client with rules"})
 PIECES = cut(LONG[:200], [4])
 SHORT = json.dumps({"text": "a lazy dog " * 3, "path": "a", "more": "c" * 40})
 HIDDEN = [{"index": 0, "function": {"name": "Save", "arguments": "{}"}}]  # under a key that no wire has
