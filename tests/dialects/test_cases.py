@@ -13,7 +13,7 @@ A sampled run (`make test`) reads each case as a whole, cuts some cases of each 
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -64,6 +64,12 @@ def test_a_file_has_the_format(file: CaseFile) -> None:
     no_mistakes(file)
 
 
+def everywhere(text: str, size: int) -> Iterator[tuple[str, list[str]]]:
+    """A text in pieces of a size, so often that each place is a cut in one of the ways."""
+    for first in range(1, size + 1):
+        yield f"cut at {first} and so on", [text[:first], *chunks(text[first:], size)]
+
+
 def halves(at: int) -> Callable[[bytes], Iterable[bytes]]:
     return lambda body: (body[:at], body[at:])
 
@@ -90,8 +96,8 @@ def test_it_is_the_same_however_the_text_is_cut(name: str, case: Case) -> None: 
     assert read(case, chunks(case.text, 1)) == expected, "chunks of 1"
     if case.cuts:
         assert read(case, pieces(case.text, case.cuts)) == expected, f"cut at {case.cuts}"
-    ways = [(f"chunks of {size}", chunks(case.text, size)) for size in (3, 7)]
-    for at in range(1, len(case.text), 1 if DEEP or len(case.text) < 200 else 3):
+    ways = [("chunks of 3", chunks(case.text, 3)), *everywhere(case.text, 11)]
+    for at in range(1, len(case.text), 1 if DEEP else 3 if len(case.text) < 200 else 9):
         ways.append((f"cut at {at}", [case.text[:at], case.text[at:]]))
     for way, parts in some(ways, 8, case.text):
         assert read(case, parts) == expected, way
@@ -104,10 +110,11 @@ def test_it_is_the_same_through_the_wire(name: str, case: Case) -> None:  # noqa
     body = stream([case.text], None if case.finish == "broken" else case.finish)
     first, last = (0, len(body)) if DEEP else (len(stream([], None)), len(stream([case.text], None)))
     ways: list[tuple[str, list[str], Callable[[bytes], Iterable[bytes]]]] = [("byte by byte", [case.text], single)]
-    for at in range(first, last + 1, 1 if DEEP else 13):
+    for at in range(first, last + 1, 1 if DEEP else 26):
         ways.append((f"bytes cut at {at}", [case.text], halves(at)))
-    for at in range(1, len(case.text), 1 if DEEP else 5):
+    for at in range(1, len(case.text), 1 if DEEP else 20):
         ways.append((f"deltas cut at {at}", [case.text[:at], case.text[at:]], whole))
+    ways += [(f"deltas {way}", parts, whole) for way, parts in everywhere(case.text, 7)]
     for size, cuts in ((1, whole), (3, whole), (7, single)):
         ways.append((f"deltas of {size}", chunks(case.text, size), cuts))
     for way, parts, cuts in some(ways, 3, case.text):

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
-from support.sampling import some
+from support.sampling import DEEP, some
 from toolcalls.events import CallStart, Event, Reasoning, Text, Verdict
 from toolcalls.processors import Processors
 from toolcalls.reading.reader import Reader
@@ -18,6 +18,7 @@ from toolcalls.text.markdown import Position
 from toolcalls.wires import Wire
 from toolcalls.wires.frames import Form
 
+_APART = 24  # bytes between two cuts
 LIFTING = Route(client="native", upstream="text")
 
 
@@ -84,18 +85,22 @@ def as_received(body: bytes, sizes: Iterable[int]) -> list[bytes]:
 def same_wherever_it_is_cut(
     made: Callable[[], Exchange], body: bytes, *, step: int = 1, seen: Callable[[bytes], object] = bytes
 ) -> None:
-    """Assert that a body in two pieces, cut at every `step`th place, and byte by byte, leaves as one that comes whole.
+    """Assert that a body leaves as one that comes whole wherever it is cut: in many places, in one, and byte by byte.
 
-    A sampled run cuts at six of the places.
+    Each place is a cut in one of `_APART` runs. At every eighth of the `step`th places it is the only one, at six of
+    those in a sampled run, and at each place in `make test-long`.
 
     seen   what counts of what leaves
     """
     expected = made()
     out = seen(run(expected, [body]))
-    for at in some(range(1, len(body), step), 6, body):
+    many = [(f"cut at {first} and so on", [*range(first, len(body), _APART)]) for first in range(1, _APART + 1)]
+    one = [(f"cut at {at}", [at]) for at in range(1, len(body), 1 if DEEP else 8 * step)]
+    for way, cuts in [*some(many, 2, body), *some(one, 6, body)]:
         exchange = made()
-        assert seen(run(exchange, [body[:at], body[at:]])) == out, f"cut at {at}"
-        assert exchange.verdicts == expected.verdicts
+        pieces = [body[start:end] for start, end in pairwise([0, *cuts, len(body)])]
+        assert seen(run(exchange, pieces)) == out, way
+        assert exchange.verdicts == expected.verdicts, way
     assert seen(run(made(), in_pieces(body, 1))) == out
 
 

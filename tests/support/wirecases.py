@@ -341,7 +341,7 @@ class Sent:
 
     body    the upstream's reply
     check   assert that what leaves is what the case says, and so are the verdicts
-    step    a body is cut in two at every so many places
+    step    how much of a body is cut in two, see `same_wherever_it_is_cut`
     seen    what must be the same wherever it is cut
     """
 

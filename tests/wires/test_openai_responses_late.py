@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.exchanges import of_kind, run, words
+from support.exchanges import of_kind, run, same_wherever_it_is_cut, words
 from support.readings import read, shown, verdicts
 from support.responsesclient import received, stream, written
-from support.sampling import some
 from support.strategies import TOOLS, cut, decodable, law, replies
 from support.wirecases import FILES, responses_events
 from support.wirecases import exchange_for as case_exchange
@@ -93,13 +92,9 @@ def test_it_is_read_where_it_stands_first(way: str, case: dict[str, Any]) -> Non
 @pytest.mark.parametrize("way", WAYS)
 def test_it_is_the_same_wherever_the_bytes_are_cut(way: str) -> None:
     body = written(thin(way, stream(['Go.\n<invoke name="Noop"></invoke>\nSo.', "x <b"])))
-    expected = case_exchange("openai_responses", {}, "sse")
-    out = run(expected, [body])
+    out = run(case_exchange("openai_responses", {}, "sse"), [body])
     assert [call["name"] for call in received(out, late=True).calls] == ["Noop"]
-    for at in some(range(1, len(body)), 50, f"cuts {way}"):
-        exchange = case_exchange("openai_responses", {}, "sse")
-        assert run(exchange, [body[:at], body[at:]]) == out, f"cut at {at}"
-        assert exchange.verdicts == expected.verdicts
+    same_wherever_it_is_cut(lambda: case_exchange("openai_responses", {}, "sse"), body)
 
 
 def test_text_that_was_told_is_not_read_again() -> None:
