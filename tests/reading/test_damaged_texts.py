@@ -56,3 +56,20 @@ def test_no_cut_matters_and_nothing_is_lost(dialect: str) -> None:
             assert verdicts(again) == verdicts(once), (text, route, cut)
         whole = "".join(event.text for event in once if isinstance(event, Text | Markup))
         assert whole == text, (text, route, cut)
+
+
+@pytest.mark.parametrize("dialect", all_dialects())
+def test_a_line_end_in_the_place_of_a_blank_may_end_a_piece(dialect: str) -> None:
+    """A grammar that looks ahead must not take the end of a line for the end of what it looks for."""
+    sound = written(dialect, CALLS[1])
+    route = Route(dialects=(dialect,), policy="lenient")
+    for at, sign in enumerate(sound):
+        for end in ("\n", "\r\n") if sign in " :>]" else ():
+            before = sound[:at] + ("" if sign == " " else sign)
+            text, places = before + end + sound[at + 1 :], (len(before), len(before) + 1, len(before) + len(end))
+            once = _read(route, [text], cut=False)
+            for pieces in (list(text), *([text[:place], text[place:]] for place in places)):
+                again = _read(route, pieces, cut=False)
+                assert (shown(again), calls_in(again), verdicts(again)) == (
+                    shown(once), calls_in(once), verdicts(once)
+                ), pieces  # fmt: skip

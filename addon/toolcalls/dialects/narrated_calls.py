@@ -36,7 +36,7 @@ _HEAD = re.compile(
     r" with (?:the )?(?:arguments|input):?\s{0,4}(?=\{|\"(?:\\\")?\{)"
 )
 _MOST = 400
-_NO_HEAD = re.compile(r"[{\n]")
+_NO_HEAD = re.compile(r"\{|\n\s*(?:[^\s\"\\{]|\"[^\"\\{])")  # its object, or a line that cannot begin with it
 _SO_FAR = re.compile(r"Assistant called (?:the )?(?:tool|function) [\w.:/-]*(?: (?:[(w].*)?)?\Z", re.DOTALL)
 _CLOSED = ("argument", "call", "tools", "message", "response")
 _TOKENS = (*(f"<|close|>{name}<|sep|>" for name in _CLOSED), *TURN_ENDS)
