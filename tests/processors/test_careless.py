@@ -349,7 +349,7 @@ def test_work_grows_with_whatever_follows_an_opener(form: str) -> None:
     others = [*(part[:20] for part in INSERTS), "<invoke ", "<invoke <b", "<tool ", "Action", '{"', '"a":']
     for fragment in some([*ours, *others], 4, form):
         for step in (40, 1 << 20):
-            grows_with_its_input(partial(read, fragment, step), 8_000)
+            grows_with_its_input(partial(read, fragment, step), 16_000)
 
 
 def test_every_dialect_of_a_known_text_client_has_a_careless_reader() -> None:

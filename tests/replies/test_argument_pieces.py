@@ -23,15 +23,13 @@ from toolcalls.processors.loops import CallLoops
 from toolcalls.replies.argument_pieces import ArgumentPieces
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.wires import all_wires
 
 SCHEMA = {"properties": {"path": {"type": "string"}, "text": {"type": "string"}}}
 REQUEST = Request(tools=(Tool("Save", SCHEMA), Tool("Load", SCHEMA)))
 LONG = json.dumps({"path": "a", "text": "The quick brown fox jumps over the lazy dog. " * 400})
-
-
+LATE = json.dumps(dict(reversed(json.loads(LONG).items())))  # what a rule asks for comes last
 PATHS = Access((AccessRule("paths", "block", arguments=(Condition("path", outside=("a",)),)),))
 BLOCKED = Access((AccessRule("all", "block", tools=("Save",)),))
 FILTERS = (Filter("fox", literal="fox", replace="hen"),)
@@ -50,17 +48,12 @@ PROCESSED = {
     "a text client with rules": {"access": PATHS, "client": "text", "client_dialect": "invoke", "upstream": "native"},
     "a small room": {"access": PATHS, "max_frame_bytes": 3_000},
 }
-LATE = json.dumps(dict(reversed(json.loads(LONG).items())))
 
 
 def exchange(route: Route | None = None) -> Exchange:
     route = route or Route()
-    if not route.processes:
-        return of_request(all_wires()["openai_chat"], REQUEST, route, form="sse")
-    decision = decide(route, REQUEST, {}, ())
-    call_policy, tools = call_policy_of(route, REQUEST, decision)
-    processors = Processors(route, run=lambda *_: Keep())
-    return Exchange(all_wires()["openai_chat"], call_policy, decision, tools, form="sse", processors=processors)
+    processors = Processors(route, run=lambda *_: Keep()) if route.processes else None
+    return of_request(all_wires()["openai_chat"], REQUEST, route, form="sse", processors=processors)
 
 
 def piece(arguments: str, index: int | None = 0, **entry: Any) -> dict[str, Any]:
@@ -181,8 +174,8 @@ def test_nothing_differs_where_calls_wait_for_processors(
     compare(streamed(chunks[: len(chunks) - lost], None), route, whole=False)
 
 
-# Where each piece of a call is given to the client in the end.
-ALL_WAIT = sorted(PROCESSED.keys() - {"blocked", "a small room", "a text client", "a text client with rules"})
+# With these each piece of a call reaches a native client in the end.
+GIVEN = sorted(PROCESSED.keys() - {"blocked", "a small room", "a text client", "a text client with rules"})
 PIECES = cut(LONG[:200], [4])
 SHORT = json.dumps({"text": "a lazy dog " * 3, "path": "a", "more": "c" * 40})
 HIDDEN = [{"index": 0, "function": {"name": "Save", "arguments": "{}"}}]  # under a key that no wire has
@@ -278,7 +271,7 @@ def test_where_a_client_may_find_a_line_a_frame_is_decoded(sign: str) -> None:
     compare([b"data: " + frame + b"\n\n" for frame in frames], route)
 
 
-@pytest.mark.parametrize("settings", [{}, *(PROCESSED[key] for key in ALL_WAIT)], ids=["none", *ALL_WAIT])
+@pytest.mark.parametrize("settings", [{}, *(PROCESSED[key] for key in GIVEN)], ids=["none", *GIVEN])
 def test_pieces_are_taken_without_being_decoded(settings: dict[str, Any]) -> None:
     route = Route(**settings) if settings else None
     taken = 0

@@ -8,7 +8,7 @@ import pytest
 from support.exchanges import in_pieces, of_request, run
 from support.fetched import ANTHROPIC, BODIES, CASES, CHAT, RESULTS, Block, filled, request
 from support.quoting import CALL, DIALECTS, TOOLS, written
-from support.sampling import a_few, some
+from support.sampling import a_few, share, some
 from toolcalls.replies.exchange import Exchange
 from toolcalls.route import PolicyName, Route
 from toolcalls.values.toolbox import Toolbox
@@ -29,15 +29,17 @@ def found(one: Exchange) -> list[tuple[str, str | None]]:
     return [(verdict.status, verdict.reason) for _, verdict in one.verdicts if verdict.name == CALL.name]
 
 
-def dialects_of(place: str) -> Sequence[str]:
-    """The dialects that are tried in a place: all of them in `make test-long`, else always the same twelve."""
-    return some(a_few(DIALECTS, 12, place), 3, place)
+def dialects_of(key: str, kind: str) -> Sequence[str]:
+    """The dialects that are tried in a place. Each is tried in each body, in one kind of result."""
+    kinds = sorted(RESULTS[BODIES[key][0]])
+    turn = kinds.index(kind) + list(BODIES).index(key)
+    return some(share(DIALECTS, turn, len(kinds)), 3, f"{key} {kind}")
 
 
 @pytest.mark.parametrize(("key", "kind"), CASES)
 def test_a_call_that_stands_in_a_result_of_the_history_is_an_echo(key: str, kind: str) -> None:
     wire, form, body = BODIES[key]
-    for dialect in dialects_of(f"{key} {kind}"):
+    for dialect in dialects_of(key, kind):
         call = written(dialect)
         for policy in POLICIES:
             for size in a_few((0, 1, 11), 1, f"{key} {kind} {dialect} {policy}"):
@@ -53,7 +55,7 @@ def test_a_call_that_stands_in_a_result_of_the_history_is_an_echo(key: str, kind
 @pytest.mark.parametrize(("key", "kind"), CASES)
 def test_a_call_that_stands_in_a_result_earlier_in_the_reply_is_an_echo(key: str, kind: str) -> None:
     wire, form, body = BODIES[key]
-    for dialect in dialects_of(f"{key} {kind} reply"):
+    for dialect in dialects_of(key, kind):
         call = written(dialect)
         for policy in POLICIES:
             for size in a_few((0, 1, 11), 1, f"{key} {kind} {dialect} {policy}"):

@@ -1,7 +1,7 @@
 """What is quoted in a message of several blocks, parts or items, or after what the request begins of it."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,7 @@ from support.messages import (
     protects,
 )
 from support.quoting import CALL, DIALECTS, TOOLS, written
-from support.sampling import a_few, some
+from support.sampling import share, some
 from toolcalls.commands.parse import parsed
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
@@ -30,6 +30,8 @@ from toolcalls.request import Request
 from toolcalls.route import PolicyName, Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
+
+PARTS = [key for key in BODIES if not key.startswith("gemini")]
 
 
 def exchange(wire: str, form: Form, policy: PolicyName, request: dict[str, Any] | None = None) -> Exchange:
@@ -49,10 +51,11 @@ def assert_untouched(made: Callable[[], Exchange], body: bytes, said: str) -> No
         assert not lifted(one), f"{said}, in pieces of {size}"
 
 
-def dialects_of(quotation: str, key: str) -> Sequence[str]:
-    """The dialects that are tried in a place: all of them in `make test-long`, else always the same twelve."""
-    dialects = a_few(sorted(DIALECTS), 12, f"{quotation} {key}")
-    return some(dialects, 2, f"{quotation} {key}")
+def dialects_of(text: str, texts: Iterable[str], key: str, keys: Iterable[str]) -> Sequence[str]:
+    """The dialects that are tried with a text in a place. Each is tried with each text, in one of the places."""
+    places = list(keys)
+    turn = list(texts).index(text) + places.index(key)
+    return some(share(sorted(DIALECTS), turn, len(places)), 2, f"{text} {key}")
 
 
 @pytest.mark.parametrize("key", BODIES)
@@ -62,7 +65,7 @@ def test_a_quotation_goes_on_in_the_next_block(quotation: str, key: str) -> None
     wire, form, body = BODIES[key]
     if key.startswith("gemini") and quotation in ONE_LINE:
         opener += "\n"
-    for dialect in dialects_of(quotation, key):
+    for dialect in dialects_of(quotation, QUOTATIONS, key, BODIES):
         for policy in policies(quotation):
             if not protects(quotation, dialect, policy):
                 continue
@@ -75,7 +78,7 @@ def test_a_quotation_goes_on_in_the_next_block(quotation: str, key: str) -> None
 def test_a_quotation_that_the_request_began_goes_on_in_the_reply(quotation: str, key: str) -> None:
     opener, closer = QUOTATIONS[quotation]
     wire, form, body, request = PREFILLED[key]
-    for dialect in dialects_of(quotation, key):
+    for dialect in dialects_of(quotation, QUOTATIONS, key, PREFILLED):
         for policy in policies(quotation):
             if not protects(quotation, dialect, policy):
                 continue
@@ -99,11 +102,11 @@ def test_a_call_that_must_be_last_is_none_where_another_block_follows(behind: st
                 assert (b"```" in shown) == ("```" in last), "the fence stays"
 
 
-@pytest.mark.parametrize("key", [key for key in BODIES if not key.startswith("gemini")])
+@pytest.mark.parametrize("key", PARTS)
 @pytest.mark.parametrize("before", PLAIN)
 def test_a_block_outside_of_a_quotation_begins_a_line(before: str, key: str) -> None:
     wire, form, body = BODIES[key]
-    for dialect in dialects_of(before, key):
+    for dialect in dialects_of(before, PLAIN, key, PARTS):
         for size in (0, 1):
             one = exchange(wire, form, "standard")
             run(one, in_pieces(body([before, written(dialect)]), size))
@@ -114,7 +117,7 @@ def test_a_block_outside_of_a_quotation_begins_a_line(before: str, key: str) -> 
 @pytest.mark.parametrize("before", PLAIN)
 def test_a_reply_begins_a_line_behind_what_the_request_began(before: str, key: str) -> None:
     wire, form, body, request = PREFILLED[key]
-    for dialect in dialects_of(before, key):
+    for dialect in dialects_of(before, PLAIN, key, PREFILLED):
         one = exchange(wire, form, "standard", request(before))
         run(one, [body(written(dialect))])
         assert lifted(one) == [CALL.name], dialect
@@ -126,7 +129,7 @@ def test_a_native_call_ends_a_paragraph_and_no_fence(quotation: str, key: str) -
     ends = quotation in ENDED_BY_A_CALL
     opener, closer = QUOTATIONS[quotation]
     wire, form, _ = BODIES[key]
-    for dialect in dialects_of(quotation, key):
+    for dialect in dialects_of(quotation, QUOTATIONS, key, WITH_CALLS):
         if not (ends or protects(quotation, dialect, "standard")):
             continue
         body = around_a_call(key, [opener, written(dialect)])
@@ -190,7 +193,7 @@ def _calls_that_a_client_reads(key: str, out: bytes) -> list[str]:
     return [call["name"] for call in responsesclient.received(out).calls]
 
 
-@pytest.mark.parametrize("key", [key for key in BODIES if not key.startswith("gemini")])
+@pytest.mark.parametrize("key", PARTS)
 @pytest.mark.parametrize("message", MESSAGES)
 def test_strict_waits_for_the_end_of_the_message(message: str, key: str) -> None:
     """And not for the end of a block, part or item only."""

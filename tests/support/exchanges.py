@@ -30,11 +30,12 @@ def of_request(
     form: Form,
     seed: bytes = b"",
     patterns: tuple[str, ...] = (),
+    processors: Processors | None = None,
 ) -> Exchange:
     """The exchange that the evidence of a request decides on."""
     decision = decide(route, request, {}, patterns)
     call_policy, tools = call_policy_of(route, request, decision)
-    return Exchange(wire, call_policy, decision, tools, form=form, seed=seed)
+    return Exchange(wire, call_policy, decision, tools, form=form, seed=seed, processors=processors)
 
 
 def of_case(wire: Wire, case: Mapping[str, Any], body: Mapping[str, Any], form: Form) -> Exchange:

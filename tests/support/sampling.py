@@ -71,6 +71,11 @@ def a_few[T](population: Sequence[T], count: int, of: str) -> Sequence[T]:
     return [population[at] for at in sorted(Random(of).sample(range(len(population)), count))]
 
 
+def share[T](population: Sequence[T], turn: int, turns: int) -> Sequence[T]:
+    """The part for this turn of so many: together they are the population, which `make test-long` takes each time."""
+    return population if DEEP else population[turn % turns :: turns]
+
+
 def smaller(size: int) -> int:
     """A quarter of a size where tests are sampled: for work that is long and whose growth shows there, too."""
     return size // 4 if SAMPLED else size

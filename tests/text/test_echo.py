@@ -241,21 +241,21 @@ def unremembered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("calls", CALLS)
 @pytest.mark.usefixtures("unremembered")
 def test_the_work_grows_with_the_request(kind: str, calls: str) -> None:
-    """1 MB and 4 MB of request text, one reply of 60 calls."""
+    """2.5 MB and 10 MB of request text, one reply of 60 calls."""
     text = "\n".join(CALLS[calls](number) for number in range(60))
 
     def work(size: int) -> Callable[[], object]:
         quoted = (QUOTED[kind] * (size // len(QUOTED[kind])),)
         return lambda: read(text, quoted, 20)
 
-    grows_with_its_input(work, smaller(MEGABYTE))
+    grows_with_its_input(work, smaller(10 * MEGABYTE // 4))
 
 
 @pytest.mark.parametrize("kind", ["calls", "one call's beginning"])
 @pytest.mark.usefixtures("unremembered")
 def test_the_work_grows_with_the_reply(kind: str) -> None:
-    """4 MB of request text, replies of 50 and 200 calls that begin like it."""
-    quoted = (QUOTED[kind] * (smaller(4 * MEGABYTE) // len(QUOTED[kind])),)
+    """10 MB of request text, replies of 50 and 200 calls that begin like it."""
+    quoted = (QUOTED[kind] * (smaller(10 * MEGABYTE) // len(QUOTED[kind])),)
 
     def work(count: int) -> Callable[[], object]:
         text = "\n".join(CALLS["alike at first"](number) for number in range(count))

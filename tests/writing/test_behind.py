@@ -13,7 +13,7 @@ from support import anthropicclient, chatclient
 from support.exchanges import in_pieces, of_kind, run
 from support.sampling import a_few, some
 from support.strategies import NOISE, PARTS, TAGS, law, tool
-from toolcalls.dialects import all_dialects
+from toolcalls.dialects import all_dialects, chosen
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request
@@ -50,7 +50,7 @@ LENGTHY = "word " * 1000
 
 
 def reads(before: str, text: str, dialect: str, calls: tuple[Call, ...], policy: PolicyName) -> bool:
-    reader = Reader(CallPolicy(Route(dialects=(dialect,), policy=policy), Request(tools=TOOLS)))
+    reader = Reader(CallPolicy(Route(dialects=(dialect,), policy=policy), Request(tools=TOOLS), alone=True))
     events = [*reader.feed(before + text), *reader.finish(cut=False)]
     return same_calls(calls_in(events), calls)
 
@@ -64,12 +64,29 @@ def written(before: str, dialect: str, calls: tuple[Call, ...]) -> str | None:
         return None
 
 
+# The beginning of a call in a form that is read with the dialect, which the client does not know.
+BESIDE = [
+    (dialect, beside.name)
+    for dialect in DIALECTS
+    if dialect not in MESSAGE  # which nothing may come before
+    for beside in sorted({*chosen((dialect,))} - {*chosen((dialect,), alone=True)}, key=lambda one: one.name)
+]
+
+
 def holds(dialect: str, calls: tuple[Call, ...]) -> bool:
     try:
         write(dialect, calls, BOX)
     except Unwritable:
         return False
     return True
+
+
+@pytest.mark.parametrize(("dialect", "beside"), BESIDE)
+def test_what_begins_in_a_form_that_the_client_does_not_know_is_text(dialect: str, beside: str) -> None:
+    begun = f"So:\n{write(beside, CALLS[0], BOX)[:25]}"
+    text = written(begun, dialect, CALLS[0])
+    assert text is not None
+    assert reads(begun, text, dialect, CALLS[0], "lenient")
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

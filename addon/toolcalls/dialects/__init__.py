@@ -131,7 +131,7 @@ def configured(
     max_payload_chars: int,
     *,
     structured: bool,
-    alone: bool = False,
+    alone: bool,
 ) -> Dialects:
     """The `chosen` dialects with the route's settings for `marker`. The replies of a route share them.
 

@@ -46,9 +46,7 @@ class ReplyState:
         self._speaker: Stoppable | None = None  # the lane whose text `text_loops` was fed last
 
     def repeats_nothing(self, lane: Stoppable, text: str) -> bool:
-        """Whether a lane's next text cannot be what repeats a passage too often; `repeats` need not be asked before it
-        leaves.
-        """
+        """Whether a lane's next text cannot complete a repeated passage: it may leave before `repeats` sees it."""
         return self.text_loops is None or (self._speaker is lane and self.text_loops.quiet(text))
 
     def repeats(self, lane: Stoppable, text: str) -> int | None:

@@ -46,12 +46,12 @@ class ArgumentPieces:
         self._envelope = Envelope(self._probe)
 
     def known(self, frame: bytes) -> CallPiece | None:
-        """The piece that a whole frame holds and nothing else; None if the frame must be decoded.
+        """The piece that a whole frame holds and nothing else, if its lane has not ended.
 
-        It must go through `lane` then, and through `mend`.
+        It must go through `lane` then, and through `mend`. None if the frame must be decoded.
         """
-        call = self._call
-        if call is None or not call.in_string:
+        call, lane = self._call, self.lane
+        if call is None or not call.in_string or lane is None or lane.endings:
             return None
         piece = self._envelope.text_of(frame)
         if not piece or (self._unread is not None and self._unread.has_other_lines(frame)):

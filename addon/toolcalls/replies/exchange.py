@@ -205,7 +205,7 @@ class Exchange:
                 pieces = self._pieces
                 if pieces.lane is not None and (piece := pieces.known(data)) is not None:
                     passes = not self._waiting and pieces.lane.passes_piece(piece)
-                    if passes or (self._waiting and not pieces.lane.endings):
+                    if passes or self._waiting:
                         if pieces.mend is not None and pieces.mend(piece.json) != piece.json:
                             raise AssertionError("the inside of a string was mended")
                         return data if passes else self._behind(pieces.lane, data, piece)

@@ -313,11 +313,13 @@ def _passes_piece(row: Row) -> Callable[[CallPiece], bool]:
     twins, number, act = row.twins, row.number, row.act
     if row.write is not None:
         return _never
-    passes = number.passes
-    if act is not None:
-        decided = act.passes_piece
-        passes = lambda piece: number.keeps_index(piece) and decided(piece) and number.passes(piece)  # noqa: E731
+    passes = number.passes if act is None else partial(_passes_decided, number, act)
     return passes if twins is None else lambda piece: twins.is_idle and passes(piece)
+
+
+def _passes_decided(number: Number, act: Act, piece: CallPiece) -> bool:
+    """`number.passes`, where processors must let the piece pass. They are asked last, since they see it then."""
+    return number.keeps_index(piece) and act.passes_piece(piece) and number.passes(piece)
 
 
 def _never(_: object) -> bool:

@@ -128,9 +128,8 @@ def behind(before: str, dialect: str, text: str, calls: Sequence[Call], tools: T
 def _policy(dialect: str, route: Route, *, structured: bool) -> CallPolicy:
     """How a client of this dialect reads. Who wants no line ends before calls has one that finds them in a line."""
     take: tuple[Taken, ...] = ("undeclared", "escaped", *(() if route.prepend_newlines else ("inline",)))
-    return CallPolicy(
-        Route(dialects=(dialect,), take=take, max_buffer_bytes=1 << 40), Request(response_format=structured)
-    )
+    client = Route(dialects=(dialect,), take=take, max_buffer_bytes=1 << 40)
+    return CallPolicy(client, Request(response_format=structured), alone=True)
 
 
 def _shown(events: Sequence[Event]) -> str:
