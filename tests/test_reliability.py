@@ -8,6 +8,7 @@ them stand the faults that the generator has found, each as the stream that show
 import json
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
@@ -45,20 +46,20 @@ from toolcalls.wires.openai_responses import items
 from toolcalls.writing import for_client
 
 FRACTIONS = {
-    "recordings": 0.003,
-    "quoting": 0.004,
-    "rules": 0.0015,
+    "recordings": 0.0015,
+    "quoting": 0.002,
+    "rules": 0.001,
     "blocks": 0.001,
     "echoes": 0.001,
-    "reasoning": 0.001,
-    "halves": 0.0005,
-    "roundtrips": 0.003,
+    "reasoning": 0.0005,
+    "halves": 0.0003,
+    "roundtrips": 0.002,
     "sse": 0.1,
     "jsons": 0.02,
     "xml": 0.005,
     "naughty": 0.005,
-    "cuts": 0.0003,
-    "generated": 0.0015,
+    "cuts": 0.0002,
+    "generated": 0.001,
 }
 BASH = Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}})
 LIFTS = with_tools(Route(client="native", upstream="text"), [BASH])
@@ -70,7 +71,7 @@ PAGES = ("HTML report", "page, session")
 
 @pytest.mark.parametrize("group", FRACTIONS)
 def test_a_fixed_part_survives(group: str) -> None:
-    part = FRACTIONS[group] / (60 if SAMPLED else 1)
+    part = FRACTIONS[group] / (40 if SAMPLED else 1)
     rows = merged(serially(import_module(f"reliability.{group}").jobs(part, 7)))
     if not rows and not SUITES.exists():
         pytest.skip("shared/suites does not lie beside the repository, and this group is nothing but a suite")
@@ -352,10 +353,14 @@ def five(_fraction: float, _seed: int) -> Iterator[Job]:
 def test_the_parts_of_a_run_are_the_whole(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Each input once, added up in a file; a part comes only once, and not to those of another run."""
     arguments = ["--only", "sse", "--jobs", "1", "--into", str(tmp_path / "sum.json")]
+    threads = patch("reliability.run.ProcessPoolExecutor", lambda count, _: ThreadPoolExecutor(count))
     with patch("reliability.sse.jobs", five):
-        for part in ("1/3", "3/3", "2/3"):
-            assert run.main([*arguments, "--seed", "5", "--part", part]) == 0
-            told = capfd.readouterr().out
+        with threads:  # soon started; the last part has its processes
+            for part in ("1/3", "3/3"):
+                assert run.main([*arguments, "--seed", "5", "--part", part]) == 0
+        capfd.readouterr()
+        assert run.main([*arguments, "--seed", "5", "--part", "2/3"]) == 0
+        told = capfd.readouterr().out
         assert "parts 1, 2, 3 of 3" in told
         assert told.startswith(table([Row("five", 5, 5)]))
         assert sorted(line for line in told.split("\n") if line.startswith("five: ")) == [

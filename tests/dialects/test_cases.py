@@ -1,10 +1,10 @@
 """The dialects, case by case: `tests/cases/dialects/*.yaml`, each case read in every way that a reply can arrive.
 
 Strategy: a case is read once as a whole text and compared with what its author wrote down. Then it is read again one
-character at a time, cut in two at every place (of a long text, at every third), in chunks of 3 and 7, and through the
-Chat wire: as one content delta with the bytes cut in two, as two deltas, and byte by byte. What the client receives is
-decoded by `chatclient`, not by our own codec. Calls, text, verdicts, spans and repairs must be the same every time
-(law 2).
+character at a time, in pieces of 11 so that each place is a cut, in two (at every eighth place; each case begins at
+another), and through the Chat wire: as one content delta with the bytes cut in two, as two deltas, and byte by byte.
+What the client receives is decoded by `chatclient`, not by our own codec. Calls, text, verdicts, spans and repairs must
+be the same every time (law 2).
 
 Through the wire only some of the cuts are made, since the reader has seen them all and `wires/test_cases.py`
 cuts the frames; TESTS=deep makes every one.
@@ -15,6 +15,7 @@ A sampled run (`make test`) reads each case as a whole, cuts some cases of each 
 import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -23,6 +24,7 @@ from support.casefiles import Case, CaseFile, Written, canonical, case_file, dia
 from support.casereports import no_mistakes
 from support.chatclient import stream
 from support.dialectcases import WIRE, chunks, exchanged, read, read_back, single, whole
+from support.exchanges import in_pieces
 from support.sampling import DEEP, some
 from toolcalls.commands.dialect_cases import pieces
 from toolcalls.dialects import all_dialects
@@ -70,6 +72,15 @@ def everywhere(text: str, size: int) -> Iterator[tuple[str, list[str]]]:
         yield f"cut at {first} and so on", [text[:first], *chunks(text[first:], size)]
 
 
+def places(text: str, start: int, stop: int, step: int) -> range:
+    """Where a case is cut in two: at every `step`th place, the first of which is another in each case."""
+    return range(start, stop) if DEEP else range(start + crc32(text.encode()) % step, stop, step)
+
+
+def thirteens(body: bytes) -> Iterable[bytes]:
+    return in_pieces(body, 13)
+
+
 def halves(at: int) -> Callable[[bytes], Iterable[bytes]]:
     return lambda body: (body[:at], body[at:])
 
@@ -97,7 +108,7 @@ def test_it_is_the_same_however_the_text_is_cut(name: str, case: Case) -> None: 
     if case.cuts:
         assert read(case, pieces(case.text, case.cuts)) == expected, f"cut at {case.cuts}"
     ways = [("chunks of 3", chunks(case.text, 3)), *everywhere(case.text, 11)]
-    for at in range(1, len(case.text), 1 if DEEP else 3 if len(case.text) < 200 else 9):
+    for at in places(case.text, 1, len(case.text), 8):
         ways.append((f"cut at {at}", [case.text[:at], case.text[at:]]))
     for way, parts in some(ways, 8, case.text):
         assert read(case, parts) == expected, way
@@ -110,12 +121,12 @@ def test_it_is_the_same_through_the_wire(name: str, case: Case) -> None:  # noqa
     body = stream([case.text], None if case.finish == "broken" else case.finish)
     first, last = (0, len(body)) if DEEP else (len(stream([], None)), len(stream([case.text], None)))
     ways: list[tuple[str, list[str], Callable[[bytes], Iterable[bytes]]]] = [("byte by byte", [case.text], single)]
-    for at in range(first, last + 1, 1 if DEEP else 26):
+    for at in places(case.text, first, last + 1, 60):
         ways.append((f"bytes cut at {at}", [case.text], halves(at)))
-    for at in range(1, len(case.text), 1 if DEEP else 20):
+    for at in places(case.text, 1, len(case.text), 40):
         ways.append((f"deltas cut at {at}", [case.text[:at], case.text[at:]], whole))
     ways += [(f"deltas {way}", parts, whole) for way, parts in everywhere(case.text, 7)]
-    for size, cuts in ((1, whole), (3, whole), (7, single)):
+    for size, cuts in ((1, whole), (3, whole), (7, thirteens)):
         ways.append((f"deltas of {size}", chunks(case.text, size), cuts))
     for way, parts, cuts in some(ways, 3, case.text):
         assert exchanged(case, parts, cuts) == expected, way

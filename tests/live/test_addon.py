@@ -111,7 +111,7 @@ def test_it_loads_from_any_directory_and_before_an_installed_package(folder: Pat
 def test_hot_reload_takes_new_code_and_keeps_running_replies(folder: Path, tmp_path: Path) -> None:
     """mitmproxy reloads main.py only; a reply that is under way goes on, and the new addon settles it."""
     copy = tmp_path / "copy"
-    shutil.copytree(MAIN.parent, copy / "addon", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(MAIN.parent, copy / "addon")
     shutil.copytree(MAIN.parents[1] / "config", copy / "config")
     report = copy / "addon" / "toolcalls" / "insight" / "report.py"
     out = tmp_path / "out.flow"

@@ -107,7 +107,7 @@ def test_a_call_is_early_if_the_upstream_sends_more(seen: list[tuple[str, str]],
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """A copy of what the demo needs, without recordings of flows."""
-    ignored = shutil.ignore_patterns("__pycache__", ".*", "*.flow")
+    ignored = shutil.ignore_patterns(".*", "*.flow")
     for folder in ("addon", "config", "recordings"):
         shutil.copytree(REPO / folder, tmp_path / "clone" / folder, ignore=ignored)
     (tmp_path / "left").mkdir()

@@ -12,7 +12,7 @@ form.
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -40,7 +40,7 @@ from support.carelessclients import STEPS, client_of, got
 from support.growth import grows_with_its_input
 from support.processorcases import route_of, words
 from support.repository import REPO
-from support.sampling import a_few, some
+from support.sampling import a_few, share, some
 from support.spoken import SPOKEN, through
 from support.strategies import law
 from toolcalls.dialects import about, all_dialects
@@ -62,14 +62,19 @@ def played(shapes: list[Any], form: str, wire: str) -> Sequence[Any]:
     return some(shapes if wire in EVERY_SHAPE_ON else a_few(shapes, 24, of), 3, of)
 
 
+@cache
+def forbidden_shapes(form: str) -> list[Any]:
+    """The shapes of a form in which a careless reader finds the forbidden call."""
+    return [shape for shape in SHAPES if shape[0] == form and forbidden(form, written(shape, "rm -rf x"))]
+
+
 @pytest.mark.parametrize("wire", SPOKEN)
 @pytest.mark.parametrize("form", FORMS)
 def test_no_reader_finds_a_forbidden_call(form: str, wire: str) -> None:
-    found = [shape for shape in SHAPES if shape[0] == form and forbidden(form, written(shape, "rm -rf x"))]
-    assert len(found) > 50
-    for shape in played(found, form, wire):
+    assert len(forbidden_shapes(form)) > 50
+    for shape in played(forbidden_shapes(form), form, wire):
         text = written(shape, "rm -rf x")
-        steps = a_few(STEPS, 2, f"{shape} {wire}")
+        steps = a_few(STEPS, 2 if wire == "openai_chat" else 1, f"{shape} {wire}")
         outs = {got(FORMS[form].dialect, cut(text, step), wire)[0] for step in steps}
         assert len(outs) == 1, shape
         assert not forbidden(form, outs.pop()), shape
@@ -98,7 +103,8 @@ def test_a_call_over_several_blocks_is_one_call(form: str, wire: str, body_form:
     for command in ("rm -rf x", "du -sh x"):
         # Words, so that no candidate streams; one word alone in a wrapper is a stray one, with a call after it.
         text = call("execute_command", [("title", "a"), ("command", command)], "So it is.\n")
-        for at in some(range(1, len(text)), 10, f"{form} {wire} {body_form}"):
+        turn = (wire == "anthropic") + (body_form == "sse")  # each place on one API live, and on the other whole
+        for at in some(share(range(1, len(text)), turn, 2), 10, f"{form} {wire} {body_form}"):
             parts = [text[:at], text[at:]]
             exchange = client_of(dialect, wire, body_form)
             blocks = blocks_of(wire, body_form, through(exchange, in_blocks(wire, body_form, parts)))
@@ -117,7 +123,7 @@ def test_no_reader_finds_a_forbidden_call_with_something_in_it(form: str) -> Non
     played = a_few(inserted(form, "rm -rf x"), 200, form)
     found = [(name, parts) for name, parts in played if is_forbidden(form, parts)]
     assert len(found) > 30
-    for name, parts in some(found, 20, form):
+    for name, parts in some(found, 8, form):
         exchange = client_of(FORMS[form].dialect, "anthropic", "sse")
         blocks = blocks_of("anthropic", "sse", through(exchange, in_blocks("anthropic", "sse", parts)))
         assert exchange.failure is None
@@ -349,7 +355,7 @@ def test_work_grows_with_whatever_follows_an_opener(form: str) -> None:
     others = [*(part[:20] for part in INSERTS), "<invoke ", "<invoke <b", "<tool ", "Action", '{"', '"a":']
     for fragment in some([*ours, *others], 4, form):
         for step in (40, 1 << 20):
-            grows_with_its_input(partial(read, fragment, step), 16_000)
+            grows_with_its_input(partial(read, fragment, step), 8_000)
 
 
 def test_every_dialect_of_a_known_text_client_has_a_careless_reader() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from support.readings import arguments, call_policy_for, meaning, read, shown, verdicts
 from support.reasonings import reasoning_routes, reasonings
+from support.sampling import examples
 from support.strategies import (
     DIALECTS,
     NOISE,
@@ -259,7 +260,7 @@ def test_what_is_written_is_read_back_as_itself(dialect: str, written: list[Call
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@law
+@examples(25)
 @given(value=st.lists(st.sampled_from([*NOISE, "<b>", "</b>", "<p>", "if (a<b)"]), max_size=6).map("".join))
 @example(value="  if a < b:\n\treturn\n")
 def test_code_can_be_written_where_the_schema_says_string(dialect: str, value: str) -> None:

@@ -90,7 +90,7 @@ def test_reading_is_linear(kind: str, policy: PolicyName) -> None:
         pieces = deltas(text_of(kind, size))
         return lambda: read(route, pieces)
 
-    grows_with_its_input(work, smaller(5000))
+    grows_with_its_input(work, smaller(4000))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_reply_in_one_piece_is_read_linearly(kind: str) -> None:
         text = text_of(kind, size)
         return lambda: read(Route(max_candidates=1 << 30), [text])
 
-    grows_with_its_input(work, smaller(50_000))
+    grows_with_its_input(work, smaller(20_000))
 
 
 @pytest.mark.parametrize("kind", ["a call's argument", "white space behind a call"])

@@ -129,15 +129,20 @@ CASES: list[tuple[str, str, dict[str, Any], Found]] = [
 ]
 
 
-@pytest.mark.parametrize(
+each_case = pytest.mark.parametrize(
     ("text", "settings", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
-@given(places=st.lists(st.integers(0, 400), max_size=6))
-def test_each_has_its_verdict_at_any_split(
-    text: str, settings: dict[str, Any], expected: Found, places: list[int]
-) -> None:
+
+
+@each_case
+def test_each_has_its_verdict(text: str, settings: dict[str, Any], expected: Found) -> None:
     assert found(text, **settings) == expected
     assert found(text, list(text), **settings) == expected
+
+
+@each_case
+@given(places=st.lists(st.integers(0, 400), max_size=6))
+def test_it_is_the_same_at_any_split(text: str, settings: dict[str, Any], expected: Found, places: list[int]) -> None:
     assert found(text, cut(text, places), **settings) == expected
 
 

@@ -37,7 +37,7 @@ from support.quoting import (
     written,
 )
 from support.repository import REPO, shared_path
-from support.sampling import smaller, some
+from support.sampling import share, smaller, some
 from support.spoken import SPOKEN, Spoken, exchange, through
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Event, Markup, Text, Verdict
@@ -584,10 +584,14 @@ SOME = Tool(
 )
 
 
-@pytest.mark.parametrize("arguments", ['{"command": "rm -rf /tmp/a"}', '{"command": "", "n": 125, "o": {"a": [1]}}'])
+CUT_OFF = ['{"command": "rm -rf /tmp/a"}', '{"command": "", "n": 125, "o": {"a": [1]}}']
+
+
+@pytest.mark.parametrize(("turn", "arguments"), enumerate(CUT_OFF))
 @pytest.mark.parametrize("dialect", all_dialects())
-def test_no_call_comes_of_a_reply_that_was_cut_off(dialect: str, arguments: str) -> None:
-    """Q17, F06, I6: at every place where a call can be cut, only calls that were whole before it are made."""
+def test_no_call_comes_of_a_reply_that_was_cut_off(dialect: str, turn: int, arguments: str) -> None:
+    """Q17, F06, I6: wherever a call is cut, only calls that were whole before it are made. Every other place is tried,
+    and of the other arguments those between."""
     calls = [Call("run_shell", arguments)] * 2
     text = ""
     for several in (calls, calls[:1]):
@@ -595,7 +599,7 @@ def test_no_call_comes_of_a_reply_that_was_cut_off(dialect: str, arguments: str)
             text = text or write(dialect, several, Toolbox((SOME,)))
     request = Request(tools=(SOME,))
     whole = calls_in(read(text, request=request))
-    for place in some(range(len(text)), 10, f"cuts {dialect}"):
+    for place in some(share(range(len(text)), turn, len(CUT_OFF)), 10, f"cuts {dialect}"):
         part = calls_in(read(text[:place], request=request, cut=True))
         assert part == whole[: len(part)], text[:place]
 

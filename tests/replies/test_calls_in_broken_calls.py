@@ -10,6 +10,7 @@ its end.
 import json
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from random import Random
 from typing import Any, get_args
 
@@ -112,7 +113,7 @@ def sent(
 
 @pytest.mark.parametrize("dialect", sorted(written(AROUND)))
 def test_every_api_makes_the_same_of_it_live_and_whole(dialect: str) -> None:
-    for random, text, route in cases(dialect):
+    for random, text, route in islice(cases(dialect), None if DEEP else 5):
         for wire in WIRES:
             live, of_live, is_open, complete = sent(wire, LIVE[wire], text, route, random.randrange(1, 60))
             once, of_whole, also_open, also_complete = sent(wire, "whole", text, route, random.randrange(1, 60))

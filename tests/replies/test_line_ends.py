@@ -6,7 +6,7 @@ turns, through exchanges that drop frames and write others anew. Each is cut eve
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import cycle
+from itertools import cycle, pairwise
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support import chatclient
 from support.exchanges import in_pieces, of_kind, run
 from support.reasonings import reasoning_routes, reasonings
-from support.sampling import some
+from support.sampling import share, some
 from support.spoken import SPOKEN
 from support.strategies import cut, decodable, law, tool
 from toolcalls.replies.exchange import Exchange
@@ -52,11 +52,16 @@ def plain(body: bytes) -> bytes:
 
 
 def same_everywhere(made: Callable[[], Exchange], body: bytes) -> bytes:
-    """What leaves, which is the same in two pieces, cut at any place around a line end, and byte by byte."""
+    """What leaves, which is the same cut around line ends, and byte by byte.
+
+    Each place before and behind one is a cut in one of three runs, and the only one at every fourth.
+    """
     whole = run(made(), [body])
     near = sorted({place for at, byte in enumerate(body) if byte in b"\r\n" for place in (at, at + 1)} - {0})
-    for at in some(near, 4, body):
-        assert run(made(), [body[:at], body[at:]]) == whole, f"cut at {at}"
+    alone = [[at] for at in share(near, len(body), 4)]
+    for cuts in [*(near[first::3] for first in range(3)), *some(alone, 4, body)]:
+        pieces = [body[start:end] for start, end in pairwise([0, *cuts, len(body)])]
+        assert run(made(), pieces) == whole, f"cut at {cuts}"
     for size in (1, 7, 64):
         assert run(made(), in_pieces(body, size)) == whole, f"pieces of {size}"
     return whole

@@ -15,7 +15,7 @@ import pytest
 from support.damaging import Sound
 from support.exchanges import of_request, run
 from support.recordedstreams import FILES, recorded_streams
-from support.sampling import some
+from support.sampling import a_few, some
 from support.valuedamages import FORMS, in_pieces
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
@@ -81,7 +81,8 @@ def test_a_recorded_call_that_is_damaged_comes_back() -> None:
     assert len(found) > 50
     for id_, tools, name, arguments in some(found, 12, "damaged recordings"):
         for kind, called, text in damages(tools, name, arguments):
-            for form in some([form for form in FORMS.values() if form.as_text], 2, f"{id_} {kind}"):
+            forms = a_few([form for form in FORMS.values() if form.as_text], 4, f"{id_} {kind} {text}")
+            for form in some(forms, 2, f"{id_} {kind}"):
                 body = form.body((Sound("c", called, in_pieces(text, 5)),))
                 wire = all_wires()[form.wire]
                 route = Route(mend=("protocol", kind))  # type: ignore[arg-type]
