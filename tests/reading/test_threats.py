@@ -587,7 +587,7 @@ SOME = Tool(
 CUT_OFF = ['{"command": "rm -rf /tmp/a"}', '{"command": "", "n": 125, "o": {"a": [1]}}']
 
 
-@pytest.mark.parametrize(("turn", "arguments"), enumerate(CUT_OFF))
+@pytest.mark.parametrize(("turn", "arguments"), [*enumerate(CUT_OFF)])
 @pytest.mark.parametrize("dialect", all_dialects())
 def test_no_call_comes_of_a_reply_that_was_cut_off(dialect: str, turn: int, arguments: str) -> None:
     """Q17, F06, I6: wherever a call is cut, only calls that were whole before it are made. Every other place is tried,

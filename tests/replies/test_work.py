@@ -12,19 +12,22 @@ import pytest
 from support.chatclient import HEAD, chunk, event
 from support.exchanges import of_request
 from support.pythoncalls import calls_of
+from toolcalls.processors import Keep, Processors
 from toolcalls.request import Request, Tool
-from toolcalls.route import Route
+from toolcalls.route import Access, AccessRule, Condition, Route
 from toolcalls.wires import all_wires
 
 REQUEST = Request(tools=(Tool("write_to_file", {"properties": {"content": {"type": "string"}}}),))
 PROSE = "The quick brown fox jumps over the lazy dog, and does so again. "
 # What comes before the text, the text, and the calls for each event of 4 characters at most.
+BLOCKS = Access((AccessRule("paths", "block", arguments=(Condition("path", outside=("/project",)),)),))
 KINDS: dict[str, tuple[str, str, float]] = {
     "plain text": ("", PROSE, 3.6),
     "text with line ends": ("", PROSE + "\n", 11),
     "signs of HTML": ("", "if a < b then <b>x</b> <i> </ <func <p>\n", 45),
     "a call in tags": ('<invoke name="write_to_file">\n<parameter name="content">', PROSE, 16.5),
     "a call in JSON": ('<tool_call>\n{"name": "write_to_file", "arguments": {"content": "', PROSE, 15.5),
+    "a call in tags that a rule holds": ('<invoke name="write_to_file">\n<parameter name="content">', PROSE, 28),
 }
 
 
@@ -32,7 +35,10 @@ def passing(kind: str, size: int) -> tuple[Callable[[], object], int]:
     """What feeds a reply with so many characters of text, and the number of its events."""
     before, repeated, _ = KINDS[kind]
     text = repeated * (size // len(repeated))
-    exchange = of_request(all_wires()["openai_chat"], REQUEST, Route(), form="sse")
+    held = "a rule" in kind
+    route = Route(client="native", upstream="text", access=BLOCKS) if held else Route()
+    processors = Processors(route, run=lambda *_: Keep()) if held else None
+    exchange = of_request(all_wires()["openai_chat"], REQUEST, route, form="sse", processors=processors)
     for frame in (event(chunk(HEAD)), event(chunk({"content": before})) if before else b""):
         exchange.feed(frame)
     frames = [event(chunk({"content": text[at : at + 4]})) for at in range(0, len(text), 4)]

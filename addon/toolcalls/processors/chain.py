@@ -2,6 +2,8 @@
 
 Events wait in a queue after the first call that is undecided (`decisions`). Text that leaves is searched for repeated
 passages and goes through the filters; texts of our own are inserted where they belong.
+
+Past 300 lines by a few: the short ways stand beside the long ones, and must do what those do.
 """
 
 from collections import deque
@@ -72,6 +74,16 @@ class Chain:
     def streams(self, piece: CallPiece) -> bool:
         """Whether the next piece of a call in text leaves as it is, its markup with it. If so, it has been seen."""
         return not self._queue and self._decisions.streams(piece, native=False)
+
+    def held(self, markup: Markup, piece: CallPiece) -> list[Left] | None:
+        """What leaves when the next two events are those of the call that waits alone. None: `read` takes them."""
+        head = self._queue[0][2] if self._queue and self._alone else None
+        if head is None:
+            return None
+        self._out.append(markup)
+        self._decisions.add_piece(head, piece)
+        self._held_alone(piece, head, head)
+        return self._taken_out()
 
     def passes_piece(self, piece: CallPiece) -> bool:
         """Whether the next piece of a native call leaves as it is. If so, it has been seen."""

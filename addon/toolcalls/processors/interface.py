@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Verdict
 
 # What leaves: an event or a text of our own, in its place in the reply's text; or, as a tuple, what has become of the
 # next native event, in the order in which they came.
@@ -21,6 +21,9 @@ class Processing(Protocol):
 
     def streams(self, piece: CallPiece) -> bool:
         """Whether the next piece of a call in text leaves as it is, its markup with it. If so, it has been seen."""
+
+    def held(self, markup: Markup, piece: CallPiece) -> list[Left] | None:
+        """What leaves when the next two events are of a call in text that waits alone. None: `read` takes them."""
 
     def passes_piece(self, piece: CallPiece) -> bool:
         """Whether the next piece of a native call leaves as it is. If so, it has been seen; else `native` takes it."""

@@ -368,13 +368,15 @@ class Exchange:
         items = lane.lane.text(piece)
         if self._keeps_markup:
             self._latest = Frame(raw, payload)
-        if len(items) == 2 and isinstance(made := items[1], CallPiece):
-            markup = items[0]
-            if isinstance(markup, Markup) and len(markup.text) == len(piece):  # the usual frame inside a call
+        if 0 < len(items) <= 2 and isinstance(markup := items[0], Markup) and len(markup.text) == len(piece):
+            made = items[-1]
+            if made is markup or isinstance(made, CallPiece):  # the usual frames inside a call
                 parts: list[Part] = [(lane.number, markup)] if self._keeps_markup else []
-                for new in self._codec.encode(payload, [*parts, (lane.number, made)], can_omit=True):
+                if made is not markup:
+                    parts.append((lane.number, made))
+                for new in self._codec.encode(payload, parts, can_omit=True):
                     return b"data: %b\n\n" % new if usual else self._built(new, raw, keep=True)
-                return b""  # a wire whose calls are never split holds it until it is whole
+                return b""  # its call is held, or the wire never splits calls
         waiting = WaitingFrame(Frame(raw, payload))
         waiting.can_omit = True
         if lane.apply_at_once(waiting, items) == len(piece):

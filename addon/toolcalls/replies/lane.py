@@ -89,6 +89,9 @@ class Lane:
         feeding = [stage for stage in self._stages if type(stage).feed is not Stage.feed]
         self._feeds: list[_Feed] = [stage.feed for stage in feeding]
         self._feeds_behind_read = self._feeds[1:]
+        act = None if row.write is not None else row.act  # only a native client's calls wait alone
+        self._act = act
+        self._feeds_behind_act = () if act is None else self._feeds[feeding.index(act) + 1 :]
 
     @property
     def client_calls(self) -> list[ClientCall]:
@@ -229,6 +232,8 @@ class Lane:
             markup, made = events
             if isinstance(made, CallPiece) and isinstance(markup, Markup):  # the usual piece inside a call
                 items = self._streams(markup, made)
+                if items is None and self._act is not None:
+                    items = self._held(self._act, markup, made)
                 if items is not None:
                     return items
         return self._fed(events, self._feeds_behind_read)
@@ -281,6 +286,15 @@ class Lane:
         for stage in self._stages:
             items = _then(stage.feed(items), partial(stage.finish, end))
         return list(items)
+
+    def _held(self, act: Act, markup: Markup, piece: CallPiece) -> Sequence[Item] | None:
+        """The same two events of a call that processors hold. None where they must take the long way."""
+        left = act.held(markup, piece)
+        if left is None:
+            return None
+        if len(left) == 1 and left[0] is markup:
+            return (markup,)
+        return self._fed(act.leaving(left), self._feeds_behind_act)
 
     @staticmethod
     def _fed(items: Iterable[Item], feeds: Sequence[_Feed]) -> list[Item]:

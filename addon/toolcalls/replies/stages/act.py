@@ -10,7 +10,7 @@ from toolcalls.replies.stages import End, Item, Native, Stage
 class Act(Stage):
     """Lets the processors of one lane act on calls and text.
 
-    `quiet`, `passed`, `streams` and `passes_piece` are the short ways of text and of pieces of a call, see
+    `quiet`, `passed`, `streams`, `held` and `passes_piece` are the short ways of text and of pieces of a call, see
     `Processing`.
     """
 
@@ -18,6 +18,7 @@ class Act(Stage):
         self.quiet = processing.quiet
         self.passed = processing.passed
         self.streams = processing.streams
+        self.held = processing.held
         self.passes_piece = processing.passes_piece
         self._processing = processing
 
@@ -29,16 +30,16 @@ class Act(Stage):
                 read.append(item)
                 continue
             if read:
-                yield from self._leaving(self._processing.read(read))
+                yield from self.leaving(self._processing.read(read))
                 read = []
             if isinstance(item, str):
                 yield item
                 continue
             for event in item.parts:
                 if isinstance(event, CallStart | CallPiece | CallEnd):
-                    yield from self._leaving(self._processing.native(event))
+                    yield from self.leaving(self._processing.native(event))
         if read:
-            yield from self._leaving(self._processing.read(read))
+            yield from self.leaving(self._processing.read(read))
 
     @property
     def adds_at_end(self) -> bool:
@@ -47,13 +48,14 @@ class Act(Stage):
 
     def release(self) -> Iterator[Item]:
         """Calls that are undecided count as ones that will never be whole."""
-        return self._leaving(self._processing.release())
+        return self.leaving(self._processing.release())
 
     def finish(self, end: End) -> Iterator[Item]:
         """Decide everything."""
-        return self._leaving(self._processing.finish(cut=end.cut))
+        return self.leaving(self._processing.finish(cut=end.cut))
 
     @staticmethod
-    def _leaving(left: Iterable[Left]) -> Iterator[Item]:
+    def leaving(left: Iterable[Left]) -> Iterator[Item]:
+        """What has left the processors, as items."""
         for what in left:
             yield Native(what) if isinstance(what, tuple) else what
