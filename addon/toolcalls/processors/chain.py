@@ -40,7 +40,8 @@ class Chain:
         self.silent = state.silent
         self._as_text = state.as_text
         self._direct = not (state.whole or state.as_text)  # a call's markup goes, whatever becomes of the call
-        self._alone = False  # only events of the call at its head are in the queue
+        self._alone = False  # only the beginning of a call is in the queue, whose pieces wait with it
+        self._markup: list[str] = []  # what came since of its markup, where that waits, too
         self._decisions = CallDecisions(state, self._filters)
         self._calls = self._decisions.calls
         self._queue: deque[tuple[bool, Event, PendingCall | None]] = deque()
@@ -80,7 +81,7 @@ class Chain:
         head = self._queue[0][2] if self._queue and self._alone else None
         if head is None:
             return None
-        self._out.append(markup)
+        self._held_alone(markup, None, head)
         self._decisions.add_piece(head, piece)
         self._held_alone(piece, head, head)
         return self._taken_out()
@@ -156,17 +157,20 @@ class Chain:
         queue = self._queue
         if queue and self._alone and self._held_alone(event, call, queue[0][2]):
             return
-        self._alone = self._direct and not native and not queue and isinstance(event, CallStart)
+        self._alone = not native and not queue and isinstance(event, CallStart)
         queue.append((native, event, call))
         self._send_decided()
-        if self._alone and queue:  # what comes before a call whose state is open is decided
+        if self._alone and self._direct and queue:  # what comes before a call whose state is open is decided
             self._flush()
             self._flush_lead()
 
     def _held_alone(self, event: Event, call: PendingCall | None, head: PendingCall | None) -> bool:
-        """The next event of the only call in the queue: its markup goes at once, its pieces wait with its beginning."""
+        """The next event of the only call in the queue: its pieces wait with its beginning, its markup may, too."""
         if isinstance(event, Markup):
-            self._out.append(event)
+            if self._direct:
+                self._out.append(event)
+            else:
+                self._markup.append(event.text)
             return True
         if isinstance(event, CallPiece) and call is head and call is not None:
             call.unsent.append(event.json)
@@ -194,6 +198,9 @@ class Chain:
             if isinstance(event, CallStart) and call is not None:
                 self._flush()
                 self._send_call_event(call, event, native=native)
+                if self._markup:
+                    queue.appendleft((False, Markup("".join(self._markup)), None))
+                    self._markup.clear()
                 continue
             self._flush_lead()
             if isinstance(event, Markup):

@@ -199,9 +199,12 @@ class Exchange:
         self._due = data
         try:
             if self._frames.at_boundary and not self._codec.must_encode:
-                if not self._waiting and (text := self._envelope.text_of(data)) is not None:
+                if (text := self._envelope.text_of(data)) is not None:
                     lane = self._lanes[self._envelope.lane]
-                    return data if lane.passes(text) else self._text_alone(lane, data, data[6:-2], text, usual=True)
+                    if not self._waiting:
+                        return data if lane.passes(text) else self._text_alone(lane, data, data[6:-2], text, usual=True)
+                    if text and not (lane.endings or self._parts_waiting):
+                        return self._text_behind(lane, data, text)
                 pieces = self._pieces
                 if pieces.lane is not None and (piece := pieces.known(data)) is not None:
                     passes = not self._waiting and pieces.lane.passes_piece(piece)
@@ -386,6 +389,21 @@ class Exchange:
         self._due = b""
         lane.expect_text(waiting, len(piece))
         lane.apply(waiting, items)
+        return self._send()
+
+    def _text_behind(self, lane: LaneFrames, data: bytes, text: str) -> bytes:
+        """What leaves with a whole frame that holds nothing but text and comes while others wait."""
+        waiting = WaitingFrame(Frame(data, data[6:-2]))
+        waiting.can_omit = True
+        self._queue.append(waiting)
+        self._due = b""
+        if self._keeps_markup:
+            self._latest = waiting.frame
+        lane.text(waiting, text)
+        self._queue.applied(waiting)
+        self._move()
+        if self._queue.size > self.call_policy.route.max_frame_bytes:
+            self._make_room(waiting)
         return self._send()
 
     def _probe(self, raw: bytes) -> tuple[int, str] | None:

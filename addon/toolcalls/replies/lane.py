@@ -89,9 +89,8 @@ class Lane:
         feeding = [stage for stage in self._stages if type(stage).feed is not Stage.feed]
         self._feeds: list[_Feed] = [stage.feed for stage in feeding]
         self._feeds_behind_read = self._feeds[1:]
-        act = None if row.write is not None else row.act  # only a native client's calls wait alone
-        self._act = act
-        self._feeds_behind_act = () if act is None else self._feeds[feeding.index(act) + 1 :]
+        self._act = row.act
+        self._feeds_behind_act = () if row.act is None else self._feeds[feeding.index(row.act) + 1 :]
 
     @property
     def client_calls(self) -> list[ClientCall]:
@@ -292,8 +291,8 @@ class Lane:
         left = act.held(markup, piece)
         if left is None:
             return None
-        if len(left) == 1 and left[0] is markup:
-            return (markup,)
+        if not left or (len(left) == 1 and left[0] is markup):
+            return (markup,) if left else ()
         return self._fed(act.leaving(left), self._feeds_behind_act)
 
     @staticmethod
