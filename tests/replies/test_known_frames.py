@@ -30,11 +30,12 @@ RULE = Access((AccessRule("never", "block", arguments=(Condition("*", matches="n
 PROCESSED: dict[str, dict[str, Any]] = {
     "none": {"loops": None},
     "a rule": {"access": RULE},
+    "a rule, nothing mended": {"access": RULE, "mend": ()},
     "reactors": {"reactors": (Reactor("none.py", "keep"),)},
     "loops": {"loops": Loops(action="replace", same_call=2)},
     "a small room": {"access": RULE, "max_frame_bytes": 1_500},
 }
-CALL = invoke_of("Bash", {"command": "ls -l"})
+CALL = invoke_of("Bash", {"command": "echo a long line of words " * 6})
 # Frames of Chat between those with text, by letter.
 BETWEEN = {
     "e": event(chunk({"content": ""})),
@@ -82,9 +83,25 @@ def in_pieces(text: str, size: int) -> list[str]:
 
 @examples(300)
 @given(text=texts, size=st.sampled_from([2, 5, 20]), between=st.text("    erosfc", max_size=20), **SETTINGS)
-@example(text=CALL, size=5, between="s" * 30, processed="none", policy="standard", client="native", ends=True)
-@example(text=CALL + "\nSo.", size=5, between="f" * 30, processed="a rule", policy="standard", client="native", ends=True)
-@example(text=CALL, size=5, between="e" * 30, processed="a rule", policy="standard", client="invoke", ends=True)
+@example(
+    text=CALL, size=5, between="s" * 30, processed="none", policy="standard", client="native", ends=True,
+)  # fmt: skip
+@example(
+    text=CALL + "\nSo.", size=5, between="f" * 30, processed="a rule", policy="standard", client="native", ends=True
+)
+@example(
+    text=CALL, size=5, between="e" * 30, processed="a rule", policy="standard", client="invoke", ends=True,
+)  # fmt: skip
+@example(
+    text=CALL + "\nSo.", size=5, between="f", processed="a rule, nothing mended", policy="standard", client="invoke",
+    ends=True,
+)  # fmt: skip
+@example(
+    text=CALL + "\nSo.", size=5, between="   f", processed="none", policy="strict", client="native", ends=True,
+)  # fmt: skip
+@example(
+    text=CALL + "\nSo.", size=5, between="   s", processed="a rule", policy="strict", client="hermes", ends=False,
+)  # fmt: skip
 def test_chat(text: str, size: int, between: str, processed: str, policy: PolicyName, client: str, ends: bool) -> None:
     frames = [event(chunk(HEAD))]
     for number, piece in enumerate(in_pieces(text, size)):

@@ -10,10 +10,11 @@ from collections.abc import Callable
 import pytest
 
 from support.chatclient import HEAD, chunk, event
-from support.exchanges import of_request
+from support.exchanges import of_kind
 from support.pythoncalls import calls_of
 from toolcalls.processors import Keep, Processors
 from toolcalls.request import Request, Tool
+from toolcalls.requests.evidence import Kind
 from toolcalls.route import Access, AccessRule, Condition, Route
 from toolcalls.wires import all_wires
 
@@ -28,6 +29,11 @@ KINDS: dict[str, tuple[str, str, float]] = {
     "a call in tags": ('<invoke name="write_to_file">\n<parameter name="content">', PROSE, 16.5),
     "a call in JSON": ('<tool_call>\n{"name": "write_to_file", "arguments": {"content": "', PROSE, 15.5),
     "a call in tags that a rule holds": ('<invoke name="write_to_file">\n<parameter name="content">', PROSE, 28),
+    "a call that a rule holds from a text client": (
+        '<invoke name="write_to_file">\n<parameter name="content">',
+        PROSE,
+        50,
+    ),
 }
 
 
@@ -38,7 +44,10 @@ def passing(kind: str, size: int) -> tuple[Callable[[], object], int]:
     held = "a rule" in kind
     route = Route(client="native", upstream="text", access=BLOCKS) if held else Route()
     processors = Processors(route, run=lambda *_: Keep()) if held else None
-    exchange = of_request(all_wires()["openai_chat"], REQUEST, route, form="sse", processors=processors)
+    way: Kind = "roundtrip" if "text client" in kind else "lift"
+    exchange = of_kind(
+        all_wires()["openai_chat"], REQUEST.tools, route, way, form="sse", dialect="invoke", processors=processors
+    )
     for frame in (event(chunk(HEAD)), event(chunk({"content": before})) if before else b""):
         exchange.feed(frame)
     frames = [event(chunk({"content": text[at : at + 4]})) for at in range(0, len(text), 4)]

@@ -203,7 +203,7 @@ class Exchange:
                     lane = self._lanes[self._envelope.lane]
                     if not self._waiting:
                         return data if lane.passes(text) else self._text_alone(lane, data, data[6:-2], text, usual=True)
-                    if text and not (lane.endings or self._parts_waiting):
+                    if text and not lane.endings:
                         return self._text_behind(lane, data, text)
                 pieces = self._pieces
                 if pieces.lane is not None and (piece := pieces.known(data)) is not None:
@@ -327,7 +327,17 @@ class Exchange:
         out = self._take([frame], parts)
         if self._waiting and self._waiting[-1].frame is frame:
             self._pieces.learn(frame.raw, parts)
+            self._learn_behind(frame, parts)
         return out
+
+    def _learn_behind(self, frame: Frame, parts: list[Part]) -> None:
+        """A frame that was decoded and waits may have been one with nothing but text, and the next ones are like it."""
+        number, event = parts[0] if parts and self._codec.can_omit and self._frames.can_omit else (0, None)
+        if not isinstance(event, Text) or self._codec.must_encode:
+            return
+        if (self._mended is not None and self._mended.holds) or (self._unread and self._unread.may_be_in(frame)):
+            return
+        self._envelope.learn(frame.raw, number, event.text)
 
     def _behind(self, lane: LaneFrames, data: bytes, piece: CallPiece) -> bytes:
         """What leaves with a whole frame that holds a piece of a native call and comes while others wait."""
@@ -392,13 +402,11 @@ class Exchange:
         return self._send()
 
     def _text_behind(self, lane: LaneFrames, data: bytes, text: str) -> bytes:
-        """What leaves with a whole frame that holds nothing but text and comes while others wait."""
+        """What leaves with a known frame that comes while others wait. No wire with parts in its messages has such."""
         waiting = WaitingFrame(Frame(data, data[6:-2]))
         waiting.can_omit = True
         self._queue.append(waiting)
         self._due = b""
-        if self._keeps_markup:
-            self._latest = waiting.frame
         lane.text(waiting, text)
         self._queue.applied(waiting)
         self._move()

@@ -49,11 +49,11 @@ class Envelope:
         """
         if self._misses > _PATIENCE:
             return False
-        self._misses += 1
         written = text.encode("utf-8", "surrogatepass")
         at = raw.rfind(b'"%b"' % written)
         if at < 0 or _SPECIAL.search(written) is not None:
             return False
+        self._misses += 1
         head, tail = raw[: at + 1], raw[at + 1 + len(written) :]
         if self._decode(head + _PROBE.encode() + tail) != (lane, _PROBE):
             return False
