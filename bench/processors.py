@@ -54,11 +54,11 @@ def history(calls=60):
 BODY = history()
 
 
-def cost(events, settings, side):
-    """µs of CPU for each event of one reply."""
+def cost(events, settings, side, client="native"):
+    """µs of CPU for each event of one reply. A text client speaks the dialect of the calls."""
     schema = REQUEST["tools"][0]["function"]["parameters"]
     request = Request(tools=(Tool("write_to_file", schema),))
-    route = Route(client="native", upstream=side, **settings)
+    route = Route(client=client, upstream=side, client_dialect="invoke" if client == "text" else None, **settings)
     decision = decide(route, request, {}, ())
     call_policy, tools = call_policy_of(route, request, decision)
     processors = Processors(route, run=lambda *_: Keep()) if route.processes else None
@@ -76,11 +76,14 @@ def cost(events, settings, side):
 
 
 def measure(events=5_000, rounds=5):
-    """By kind of processor: the best of some rounds for plain text, a call in text, and a native call."""
+    """By kind of processor, the best of some rounds: plain text, a call in text, a native call; and plain text and a call
+    in text for a text client.
+    """
     served = replies(events)
-    sides = {"text": "text", "call": "text", "native": "native"}
+    columns = [("text", "text", "native"), ("call", "text", "native"), ("native", "native", "native")]
+    columns += [("text", "text", "text"), ("call", "text", "text")]
     return {
-        name: [min(cost(served[kind], settings, sides[kind]) for _ in range(rounds)) for kind in served]
+        name: [min(cost(served[kind], settings, side, client) for _ in range(rounds)) for kind, side, client in columns]
         for name, settings in KINDS.items()
     }
 

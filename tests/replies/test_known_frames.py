@@ -1,9 +1,9 @@
-"""Frames that are known by their bytes, since nothing but their text is new, do what frames that are decoded do.
+"""Frames that are known by their bytes, and text that just passes, do what frames that are decoded and read do.
 
 Strategy: rows of frames as servers send them (text, text that is empty, finish reasons in each frame, reasoning between
 them, another choice, messages of several blocks), through exchanges with and without processors, for native and text
-clients, under each policy. The same rows go through an exchange that decodes every frame; frame by frame the same
-bytes leave both.
+clients, under each policy. The same rows go through an exchange that decodes every frame and in which all text takes
+the long way; frame by frame the same bytes leave both.
 """
 
 from collections.abc import Sequence
@@ -20,9 +20,10 @@ from support.messages import BODIES
 from support.sampling import examples
 from support.strategies import TOOLS, cut, decodable, invoke_of, replies
 from toolcalls.processors import Keep, Processors
+from toolcalls.replies import lane
 from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.evidence import Kind
-from toolcalls.route import Access, AccessRule, Condition, Loops, PolicyName, Reactor, Route
+from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, PolicyName, Reactor, Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.envelope import Envelope
 
@@ -32,6 +33,8 @@ PROCESSED: dict[str, dict[str, Any]] = {
     "a rule": {"access": RULE},
     "a rule, nothing mended": {"access": RULE, "mend": ()},
     "reactors": {"reactors": (Reactor("none.py", "keep"),)},
+    "filters": {"filters": (Filter("word", literal="word", replace="said"),)},
+    "all": {"access": RULE, "loops": Loops(action="replace"), "reactors": (Reactor("none.py", "keep"),)},
     "loops": {"loops": Loops(action="replace", same_call=2)},
     "a small room": {"access": RULE, "max_frame_bytes": 1_500},
 }
@@ -63,7 +66,11 @@ def outcome(made: Exchange, pieces: Sequence[bytes], *, ends: bool) -> tuple[Any
 
 
 def compare(wire: str, pieces: Sequence[bytes], processed: str, policy: PolicyName, client: str, *, ends: bool) -> None:
-    with patch.object(Envelope, "text_of", lambda *_: None):
+    with (
+        patch.object(Envelope, "text_of", lambda *_: None),
+        patch.object(lane, "_passes", lambda _row: lambda _piece: False),
+        patch.object(lane, "_shows", lambda _row: None),
+    ):
         decoded = outcome(exchange(wire, PROCESSED[processed], policy, client), pieces, ends=ends)
     assert outcome(exchange(wire, PROCESSED[processed], policy, client), pieces, ends=ends) == decoded
 
@@ -71,7 +78,7 @@ def compare(wire: str, pieces: Sequence[bytes], processed: str, policy: PolicyNa
 SETTINGS = {
     "processed": st.sampled_from(sorted(PROCESSED)),
     "policy": st.sampled_from(get_args(PolicyName)),
-    "client": st.sampled_from(["native", "native", "invoke", "hermes"]),
+    "client": st.sampled_from(["native", "native", "invoke", "hermes", "tagged", "fenced_json"]),
     "ends": st.booleans(),
 }
 texts = st.lists(st.one_of(replies, st.just(CALL), st.just("\n\n")), max_size=4).map("".join).map(decodable)

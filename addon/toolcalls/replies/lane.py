@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Markup, Reason
+from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Markup, Reason, Text
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.stages import End, Item, Native, Stage
 from toolcalls.replies.stages.act import Act
@@ -83,6 +83,7 @@ class Lane:
         self._calls = calls
         self._text = row.read.text
         self._streams = _streams(row)
+        self._shows = _shows(row)
         self._answers = _answers(row)
         self._passes_piece = _passes_piece(row)
         self._stages = row.stages
@@ -227,7 +228,11 @@ class Lane:
         """The next piece of text, where it does not just pass."""
         self.finished = False  # some servers go on after the end
         events = self._text(piece)
-        if len(events) == 2:
+        if len(events) == 1 and self._shows is not None and isinstance(text := events[0], Text):
+            items = self._shows(text)
+            if items is not None:
+                return items
+        elif len(events) == 2:
             markup, made = events
             if isinstance(made, CallPiece) and isinstance(markup, Markup):  # the usual piece inside a call
                 items = self._streams(markup, made)
@@ -310,8 +315,12 @@ def _then(items: Iterable[Item], more: Callable[[], Iterable[Item]]) -> Iterator
 
 def _passes(row: Row) -> Callable[[str], bool]:
     """The short way of text, composed of the stages that see it."""
-    if row.write is not None:
-        return _never
+    write = row.write
+    if write is not None:
+        if row.screen is not None or row.reread is not None:
+            return _never
+        without = _passes(replace(row, write=None))
+        return lambda piece: write.holds_nothing and without(piece) and write.passed(piece)
     read, act, thoughts = row.read.passes, row.act, row.thoughts
     if thoughts is not None:
         inner = _passes(replace(row, thoughts=None))
@@ -337,6 +346,26 @@ def _passes_decided(number: Number, act: Act, piece: CallPiece) -> bool:
 
 def _never(_: object) -> bool:
     return False
+
+
+def _shows(row: Row) -> Callable[[Text], Sequence[Item] | None] | None:
+    """The short way of text that is read and screened before a text client gets it. It gives None where it must take
+    the long way.
+    """
+    write, screen, act, thoughts = row.write, row.screen, row.act, row.thoughts
+    if write is None or screen is None or row.reread is not None:
+        return None
+
+    def shows(item: Text) -> Sequence[Item] | None:
+        text = item.text
+        if not write.holds_nothing or (thoughts is not None and not thoughts.done):
+            return None
+        if act is not None and not (act.quiet(text) and act.passed(text)):
+            return None
+        write.passed(text)
+        return tuple(screen.feed((item,)))
+
+    return shows
 
 
 def _streams(row: Row) -> Callable[[Markup, CallPiece], Sequence[Item] | None]:

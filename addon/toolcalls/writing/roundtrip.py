@@ -126,9 +126,14 @@ class RoundTrip:
         self._run.append(markup)
         self._calls[piece.index][1].append(piece.json)
 
+    @property
+    def holds_nothing(self) -> bool:
+        """Whether no markup is held, so that the next text is shown as it is."""
+        return not (self._markup or self._last or self._block is not None or self._texts)
+
     def passes(self) -> bool:
-        """Whether the next text is shown as it is, because no markup is held. If so, it counts as shown."""
-        if self._markup or self._last or self._block is not None or self._texts:
+        """Whether the next text is shown as it is. If so, it counts as shown."""
+        if not self.holds_nothing:
             return False
         self._after_ours = False
         self._run, self._run_calls, self._call_missing = [], [], False

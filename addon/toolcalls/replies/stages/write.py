@@ -79,6 +79,17 @@ class Write(Stage):
         self._shows(markup.text)
         return Text(markup.text)
 
+    @property
+    def holds_nothing(self) -> bool:
+        """Whether the next text leaves as it is. If it does, `passed` must be called."""
+        return self._trip.holds_nothing
+
+    def passed(self, piece: str) -> bool:
+        """A piece of text has left; always True."""
+        self._before.add(piece)
+        self._shows(piece)
+        return self._trip.passes()
+
     def answered(self, item: Native) -> Native:
         """`feed` for one native event."""
         return Native(tuple(self._native(item.parts)))
