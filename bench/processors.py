@@ -76,8 +76,8 @@ def cost(events, settings, side, client="native"):
 
 
 def measure(events=5_000, rounds=5):
-    """By kind of processor, the best of some rounds: plain text, a call in text, a native call; and plain text and a call
-    in text for a text client.
+    """By kind of processor, the best of some rounds: plain text, a call in text, a native call; for a text client, too,
+    plain text and a call in text.
     """
     served = replies(events)
     columns = [("text", "text", "native"), ("call", "text", "native"), ("native", "native", "native")]
