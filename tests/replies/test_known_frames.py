@@ -136,3 +136,17 @@ def test_gemini(
     said = [geminiclient.reply([piece], finish) for piece in in_pieces(text, size)]
     frames = [geminiclient.body_of([one]) for one in [*said, geminiclient.reply([""], "STOP")]]
     compare("gemini", frames, processed, policy, client, ends=ends)
+
+
+def test_what_hides_a_call_is_left_out_each_time() -> None:
+    """Frames of text that wait behind a call, each with one beside it that no rule would see."""
+    hidden = {"function": {"name": "Bash", "arguments": '{"command": "hidden"}'}}
+    said = [CALL[at : at + 5] for at in range(0, len(CALL), 5)]
+    frames = [event(chunk({**HEAD, "content": "So.\n"})), *(event(chunk({"content": piece})) for piece in said[:12])]
+    frames += [event({**chunk({"content": "long"}), "message": {"tool_calls": [hidden]}}) for _ in range(5)]
+    frames += [event(chunk({"content": piece})) for piece in said[12:]]
+    for client in ("native", "invoke"):
+        made = exchange("openai_chat", PROCESSED["a rule"], "standard", client)
+        out = b"".join([*map(made.feed, frames), made.feed(ending()), made.close()])
+        assert b"hidden" not in out
+        assert [note.rule for _, note in made.notes] == ["unread"]
