@@ -6,7 +6,7 @@ exchange in which each frame is decoded and each piece takes the long way; frame
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.chatclient import HEAD, chunk, ending, event, stream
-from support.exchanges import of_kind
+from support.exchanges import of_kind, outcome
 from support.sampling import examples
 from support.spoken import SPOKEN
 from support.strategies import DIALECTS, TOOLS, cut, decodable, replies
@@ -70,14 +70,6 @@ def the_long_way(client: str) -> Iterator[None]:
         if client != "native":  # a native client's markup goes at once, where nothing else holds its frames
             patches.enter_context(patch.object(Chain, "_held_alone", lambda *_: False))
         yield
-
-
-def outcome(made: Exchange, pieces: Sequence[bytes], *, ends: bool) -> tuple[Any, ...]:
-    left = [made.feed(piece) for piece in pieces]
-    left.append(made.close() if ends else made.abort())
-    calls = [(number, call.name, call.arguments, call.complete) for number, call in made.client_calls]
-    assert made.failure is None or isinstance(made.failure, OverflowError), repr(made.failure)
-    return left, made.verdicts, made.notes, calls
 
 
 def of_dialect(dialect: str, value: str) -> str:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from support import geminiclient
 from support.chatclient import HEAD, chunk, ending, event
-from support.exchanges import of_kind
+from support.exchanges import of_kind, outcome
 from support.messages import BODIES
 from support.sampling import examples
 from support.strategies import TOOLS, cut, decodable, invoke_of, replies
@@ -55,14 +55,6 @@ def exchange(wire: str, settings: dict[str, Any], policy: PolicyName, client: st
     processors = Processors(route, run=lambda *_: Keep()) if route.processes else None
     kind: Kind = "lift" if client == "native" else "roundtrip"
     return of_kind(all_wires()[wire], TOOLS, route, kind, form="sse", dialect=client, processors=processors)
-
-
-def outcome(made: Exchange, pieces: Sequence[bytes], *, ends: bool) -> tuple[Any, ...]:
-    left = [made.feed(piece) for piece in pieces]
-    left.append(made.close() if ends else made.abort())
-    calls = [(number, call.name, call.arguments, call.complete) for number, call in made.client_calls]
-    assert made.failure is None or isinstance(made.failure, OverflowError), repr(made.failure)
-    return left, made.verdicts, made.notes, calls
 
 
 def compare(wire: str, pieces: Sequence[bytes], processed: str, policy: PolicyName, client: str, *, ends: bool) -> None:

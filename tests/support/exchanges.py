@@ -72,6 +72,15 @@ def run(exchange: Exchange, pieces: Iterable[bytes], *, ends: bool = True) -> by
     return out
 
 
+def outcome(made: Exchange, pieces: Iterable[bytes], *, ends: bool) -> tuple[Any, ...]:
+    """What leaves after each piece and at the end, the verdicts, the notes, and the calls that the client is given."""
+    left = [made.feed(piece) for piece in pieces]
+    left.append(made.close() if ends else made.abort())
+    calls = [(number, call.name, call.arguments, call.complete) for number, call in made.client_calls]
+    assert made.failure is None or isinstance(made.failure, OverflowError), repr(made.failure)
+    return left, made.verdicts, made.notes, calls
+
+
 def in_pieces(body: bytes, size: int = 0) -> list[bytes]:
     """A body in pieces of `size` bytes, 0 for one piece."""
     return [body[at : at + size] for at in range(0, len(body), size)] if size else [body]

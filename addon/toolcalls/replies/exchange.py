@@ -201,8 +201,10 @@ class Exchange:
             if self._frames.at_boundary and not self._codec.must_encode:
                 if (text := self._envelope.text_of(data)) is not None:
                     lane = self._lanes[self._envelope.lane]
-                    if not self._waiting:
-                        return data if lane.passes(text) else self._text_alone(lane, data, data[6:-2], text, usual=True)
+                    if not self._waiting and lane.passes(text):
+                        return data
+                    if text and not self._waiting:  # one without text is decoded: inside a call it leaves all the same
+                        return self._text_alone(lane, data, data[6:-2], text, usual=True)
                     if text and not lane.endings:
                         return self._text_behind(lane, data, text)
                 pieces = self._pieces
