@@ -20,8 +20,8 @@ from toolcalls.wires import all_wires
 
 REQUEST = Request(tools=(Tool("write_to_file", {"properties": {"content": {"type": "string"}}}),))
 PROSE = "The quick brown fox jumps over the lazy dog, and does so again. "
-# What comes before the text, the text, and the calls for each event of 4 characters at most.
 BLOCKS = Access((AccessRule("paths", "block", arguments=(Condition("path", outside=("/project",)),)),))
+# What comes before the text, the text, and the calls for each event of 4 characters at most.
 KINDS: dict[str, tuple[str, str, float]] = {
     "plain text": ("", PROSE, 3.6),
     "text with line ends": ("", PROSE + "\n", 11),

@@ -385,7 +385,7 @@ class Exchange:
             self._latest = Frame(raw, payload)
         if 0 < len(items) <= 2 and isinstance(markup := items[0], Markup) and len(markup.text) == len(piece):
             made = items[-1]
-            if made is markup or isinstance(made, CallPiece):  # the usual frames inside a call
+            if (made is markup and usual) or isinstance(made, CallPiece):  # the usual frames inside a call
                 parts: list[Part] = [(lane.number, markup)] if self._keeps_markup else []
                 if made is not markup:
                     parts.append((lane.number, made))
