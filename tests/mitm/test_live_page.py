@@ -285,7 +285,7 @@ def test_a_message_that_was_just_read_is_not_made_again(monkeypatch: pytest.Monk
     monkeypatch.setattr(zlib, "compress", lambda data, level: packed.append(data) or compress(data, level))
     said = [manyflows.system("Be brief. " * 100)]
     flows = [manyflows.flow_of(str(n), said, manyflows.streamed("ok"), headers={}, at=float(n)) for n in range(5)]
-    ended = [ended_flows.EndedFlow(flow, flow.metadata[flow_metadata.REPORT], set(), None) for flow in flows]
+    ended = [ended_flows.EndedFlow(flow, flow.metadata[flow_metadata.REPORT], frozenset(), None) for flow in flows]
     assert [len(turns) for turns in ended_flows.turns_of(ended, {}) if isinstance(turns, list)] == [1] * 5
     assert len(packed) == 1
 
@@ -296,7 +296,7 @@ def test_of_a_connection_only_what_is_new_counts_as_large() -> None:
     said = WebSocketMessage(Opcode.TEXT, False, b"{}" + b" " * 100_000, 1.0)
     flow.websocket.messages = [said] * 5
     reader = TurnReader()
-    ended = ended_flows.EndedFlow(flow, {}, set(), reader)
+    ended = ended_flows.EndedFlow(flow, {}, frozenset(), reader)
     assert ended_flows.are_enough([ended])
     reader.read(*reader.new_messages(flow))
     flow.websocket.messages.append(said)
@@ -449,12 +449,7 @@ def test_a_late_reply_of_a_connection_costs_the_page_what_the_first_ones_did(mon
     async def work() -> PageState:
         page = PageState()
         for number in range(12):
-            for mine, one in [(True, CREATE), *((False, event) for event in responsesclient.stream([["a", "b"]]))]:
-                content = json.dumps(one).encode()
-                messages.append(WebSocketMessage(Opcode.TEXT, mine, content, 100.0 + len(messages)))
-            report = make_report(exchange(SPOKEN["openai_responses"], [])) | {"summary": f"reply {number}"}
-            turns_module.store_report(flow, number, report)
-            flow_metadata.annotate(flow, joined(turns_module.turn_reports(flow)) | {"summary": f"up to {number}"})
+            _reply(flow, messages, number)
             done.clear()
             await page.refresh([flow])
             costs.append((done.count("read"), done.count("made")))
@@ -463,7 +458,38 @@ def test_a_late_reply_of_a_connection_costs_the_page_what_the_first_ones_did(mon
     page = asyncio.run(work())
     assert len(page.sessions) == 12
     assert costs[0][0] > 0
-    assert costs[2:] == [costs[1]] * 10
+    assert costs[2:] == [(costs[1][0], 1)] * 10
+
+
+def test_replies_of_a_connection_that_are_judged_again_are_shown_anew() -> None:
+    flow = tflow.twebsocketflow()
+    flow.request.path = "/v1/responses"
+    assert flow.websocket is not None
+    flow.websocket.timestamp_end = None
+    flow.websocket.messages = messages = []
+
+    async def work() -> list[str]:
+        page = PageState()
+        for number in range(4):
+            _reply(flow, messages, number)
+            await page.refresh([flow])
+        for number, report in enumerate(turns_module.turn_reports(flow)):
+            turns_module.store_report(flow, number, report | {"summary": f"judged again {number}", "judged": "now"})
+        flow_metadata.annotate(flow, joined(turns_module.turn_reports(flow)))
+        _reply(flow, messages, 4)
+        await page.refresh([flow])
+        return [turn.summary for turn in page.sessions.turns()]
+
+    assert asyncio.run(work()) == [*(f"judged again {number}" for number in range(4)), "reply 4"]
+
+
+def _reply(flow: http.HTTPFlow, messages: list[WebSocketMessage], number: int) -> None:
+    """One more reply of a connection, and its report."""
+    for mine, one in [(True, CREATE), *((False, event) for event in responsesclient.stream([["a", "b"]]))]:
+        messages.append(WebSocketMessage(Opcode.TEXT, mine, json.dumps(one).encode(), 100.0 + len(messages)))
+    report = make_report(exchange(SPOKEN["openai_responses"], [])) | {"summary": f"reply {number}"}
+    turns_module.store_report(flow, number, report)
+    flow_metadata.annotate(flow, joined(turns_module.turn_reports(flow)) | {"summary": f"up to {number}"})
 
 
 def test_the_list_says_what_a_websocket_does(monkeypatch: pytest.MonkeyPatch) -> None:

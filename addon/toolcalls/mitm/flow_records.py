@@ -27,7 +27,7 @@ from toolcalls.mitm.websocket.turns import (
     Turn,
     TurnReader,
     line_of,
-    turn_reports,
+    reports_by_number,
     type_and_stream,
 )
 from toolcalls.replies.exchange import Exchange
@@ -161,17 +161,19 @@ def records_of(
     """
     if flow.websocket is None:
         return [record_of(flow, report)]
-    reports = {one.get("number"): one for one in [*turns] or turn_reports(flow)}
-    upgrade = _http_record(flow, {})
     again = TurnReader() if reading is None else reading
     again.read(*again.new_messages(flow))
-    read = [(_id(flow, place), turn) for place, turn in enumerate(again.turns) if turn.number in reports]
-    if not read:
+    for place in [place for place in again.fresh if _id(flow, place) in known]:
+        del again.fresh[place]
+    numbers = {turn.number for turn in again.fresh.values()}
+    reports = {one.get("number"): one for one in turns} or reports_by_number(flow, numbers)
+    read = [(place, turn) for place, turn in again.fresh.items() if turn.number in reports]
+    if not read and not known:
         return [record_of(flow, report)]
+    upgrade = _http_record(flow, {})
     return [
-        without_own_secrets(replace(_turn_record(upgrade, turn, reports[turn.number]), id=id_))
-        for id_, turn in read
-        if id_ not in known
+        without_own_secrets(replace(_turn_record(upgrade, turn, reports[turn.number]), id=_id(flow, place)))
+        for place, turn in read
     ]
 
 

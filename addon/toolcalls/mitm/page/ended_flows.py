@@ -29,7 +29,7 @@ class EndedFlow:
 
     flow: http.HTTPFlow
     report: Mapping[str, Any]
-    known: set[str]
+    known: frozenset[str]
     reader: TurnReader | None
 
 

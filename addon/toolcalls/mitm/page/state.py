@@ -34,7 +34,7 @@ from toolcalls.mitm.page.ended_flows import EndedFlow, are_enough, turns_of
 from toolcalls.mitm.tables import conditions_table
 from toolcalls.mitm.views.message import tap_of
 from toolcalls.mitm.websocket.connection import replies_in_progress
-from toolcalls.mitm.websocket.turns import TurnReader
+from toolcalls.mitm.websocket.turns import TurnReader, first_report
 from toolcalls.route import Price
 
 logger = logging.getLogger(__name__)
@@ -49,11 +49,13 @@ _MAX_VIEWS = 8  # pages whose state is remembered
 class _ShownFlow:
     """A flow whose reply has ended, as the sessions have it.
 
-    ids   of its exchanges; a WebSocket has several
+    ids     of its exchanges; a WebSocket has several
+    first   the report of its first reply, where it is a WebSocket: another one where all were judged again
     """
 
     report: Mapping[str, Any]
-    ids: tuple[str, ...]
+    ids: frozenset[str] = frozenset()
+    first: object = None
 
 
 @dataclass(slots=True)
@@ -68,7 +70,7 @@ class _FlowInProgress:
     state: State
     size: int
     due: float = 0.0
-    ids: tuple[str, ...] = ()
+    ids: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -175,8 +177,12 @@ class PageState:
         was = self._ended.get(flow.id)
         if was is not None and was.report == report:
             return None
-        known = set() if was is None else set(was.ids) - {flow.id}  # replies of a WebSocket that have ended
-        self._ended[flow.id] = _ShownFlow(report, tuple(known))  # what fails is not tried with each question again
+        first, known = first_report(flow), frozenset[str]()
+        if was is None or was.first is not first:
+            self._readers.pop(flow.id, None)
+        elif len(was.ids) > 1:  # a single one may be the connection itself, in the place of its first reply
+            known = was.ids
+        self._ended[flow.id] = _ShownFlow(report, known, first)  # what fails is not tried with each question again
         return EndedFlow(flow, report, known, self._reader(flow))
 
     async def _read(self, ended: Sequence[EndedFlow]) -> None:
@@ -194,7 +200,7 @@ class PageState:
         """Put the turns of a flow into the sessions. Raises why it has none."""
         if isinstance(turns, Exception):
             raise turns
-        self._ended[ended.flow.id] = _ShownFlow(ended.report, tuple({*ended.known, *(turn.id for turn in turns)}))
+        self._ended[ended.flow.id].ids = ended.known.union(turn.id for turn in turns)
         for turn in turns:
             self.sessions.put(turn)
 
@@ -215,7 +221,7 @@ class PageState:
         replies = {number for number, _ in replies_in_progress(flow)}
         coming = self._in_progress[flow.id] = _FlowInProgress(state, size)
         found = await asyncio.to_thread(records_in_progress(flow, self._reader(flow)))
-        coming.ids = tuple(one.id for one in found)
+        coming.ids = frozenset(one.id for one in found)
         for one in found:
             before = self.sessions.turn(one.id)
             asked = None if before is None else before.request

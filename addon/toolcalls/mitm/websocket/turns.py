@@ -13,7 +13,7 @@ Metadata may come from a file, so its types are checked.
 
 import json
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,7 +118,29 @@ def turn_reports(flow: http.HTTPFlow) -> list[dict[str, Any]]:
     """The reports of a connection's turns, in the order of their ends."""
     found = flow.metadata.get(TURNS_KEY)
     listed = found if isinstance(found, list) else []
-    return [one for one in listed if isinstance(one, dict) and isinstance(one.get("number"), int)]
+    return [one for one in listed if _is_numbered(one)]
+
+
+def first_report(flow: http.HTTPFlow) -> object:
+    """What comes first in the list of the turns' reports; None where there is no such list."""
+    listed = flow.metadata.get(TURNS_KEY)
+    return listed[0] if isinstance(listed, list) and listed else None
+
+
+def reports_by_number(flow: http.HTTPFlow, numbers: Collection[int]) -> dict[int, dict[str, Any]]:
+    """The reports of the turns with these numbers, as far as there are any. Those that came last are found soonest."""
+    listed = flow.metadata.get(TURNS_KEY)
+    found: dict[int, dict[str, Any]] = {}
+    for one in reversed(listed) if isinstance(listed, list) else ():
+        if len(found) == len(numbers):
+            break
+        if _is_numbered(one) and one["number"] in numbers:
+            found.setdefault(one["number"], one)
+    return found
+
+
+def _is_numbered(report: Any) -> bool:
+    return isinstance(report, dict) and isinstance(report.get("number"), int)
 
 
 def original_messages(flow: http.HTTPFlow) -> dict[tuple[bool, int], bytes]:
@@ -199,13 +221,17 @@ class Turn:
 class TurnReader:
     """The turns of a connection, read on from where they were read last: it may have a hundred thousand messages, and
     who looks at it while it grows looks again and again.
+
+    turns   in the order in which they were asked for
+    fresh   those of them that whoever looks does not have yet, by their place among all (`records_of`)
     """
 
     def __init__(self) -> None:
         self._reset()
 
     def _reset(self) -> None:
-        self.turns: list[Turn] = []  # in the order in which they were asked for
+        self.turns: list[Turn] = []
+        self.fresh: dict[int, Turn] = {}
         self._last: tuple[WebSocketMessage, bytes, bool] | None = None  # that was read, as it was then
         self._open: dict[str, deque[Turn]] = {}
         self._counter = MessageNumbers()
@@ -246,6 +272,7 @@ class TurnReader:
         if message.from_client and kind == REQUEST_TYPE:
             sent = message.content if message.content != content else None
             turn = Turn(self._asked, content, sent, message.timestamp, [place])
+            self.fresh[len(self.turns)] = turn
             self.turns.append(turn)
             self._open.setdefault(stream, deque()).append(turn)
         elif not message.from_client and self._open.get(stream):
