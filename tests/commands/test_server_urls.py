@@ -37,3 +37,9 @@ def test_an_error_says_no_password(written: str) -> None:
         server_url(written, "X")
     assert "CANARY" not in str(refused.value)
     assert refused.value.__cause__ is None or "CANARY" not in str(refused.value.__cause__)
+
+
+def test_a_port_alone_is_no_host() -> None:
+    with pytest.raises(BadInput, match=r"^UPSTREAM: 8000 is a port without a host; .* is http://127\.0\.0\.1:8000$"):
+        server_url("8000", "UPSTREAM")
+    assert server_url("http://8000", "UPSTREAM").host == "8000", "whoever writes a scheme means a name"

@@ -70,6 +70,10 @@ def test_exchanges_are_listed_without_reading_the_files(
     assert FLOWS[0].id in {one["id"] for one in found}
     assert all(verdict["status"] in {each["status"] for each in one["verdicts"]} for one in found)
     assert said(capfd, "record", "ls", str(recordings), "--model", "no such model", status=1) == "no exchange\n"
+    mistaken = said(capfd, "record", "ls", str(recordings), "--verdict", "declind", status=1)
+    assert mistaken == 'no exchange: no verdict has the status or reason "declind"; did you mean "declined"?\n'
+    none = said(capfd, "record", "ls", str(recordings), "--verdict", "overflow", "--model", "none such", status=1)
+    assert none == "no exchange\n"
 
 
 def test_an_exchange_is_shown(recordings: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -34,6 +34,8 @@ def server_url(url: str, name: str) -> ServerURL:
         raise BadInput(f"{name}: {redacted_url(url)} is no URL: {error}") from error
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise BadInput(f"{name}: expected the URL of a server, as in http://127.0.0.1:8000, found {redacted_url(url)}")
+    if "://" not in url and url.isdecimal():
+        raise BadInput(f"{name}: {url} is a port without a host; a server here is http://127.0.0.1:{url}")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     credentials, at, _ = parts.netloc.rpartition("@")
     return ServerURL(

@@ -156,7 +156,6 @@ class PageState:
                 _say_not_shown(flow, error)
             if are_enough(waiting):
                 await self._read(waiting)
-                waiting.clear()
         await self._read(waiting)
         return left
 
@@ -167,7 +166,6 @@ class PageState:
             waiting.append(ended)
         if report is None or replies_in_progress(flow):
             await self._read(waiting)  # the replies of one connection come in their order
-            waiting.clear()
             await self._update_in_progress(flow)
         else:
             self._in_progress.pop(flow.id, None)
@@ -185,11 +183,13 @@ class PageState:
         self._ended[flow.id] = _ShownFlow(report, known, first)  # what fails is not tried with each question again
         return EndedFlow(flow, report, known, self._reader(flow))
 
-    async def _read(self, ended: Sequence[EndedFlow]) -> None:
-        """Put flows whose replies have ended into the sessions."""
-        if not ended:
+    async def _read(self, waiting: list[EndedFlow]) -> None:
+        """Put the flows that wait, whose replies have ended, into the sessions."""
+        if not waiting:
             return
-        found = await asyncio.to_thread(turns_of, tuple(ended), self.sessions.known)
+        ended = tuple(waiting)
+        waiting.clear()
+        found = await asyncio.to_thread(turns_of, ended, self.sessions.known)
         for one, turns in zip(ended, found, strict=True):
             try:
                 self._put(one, turns)

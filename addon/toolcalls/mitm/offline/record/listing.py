@@ -11,8 +11,11 @@ from mitmproxy import http
 from mitmproxy.utils.human import pretty_size
 
 from toolcalls.commands.streams import BadInput, as_json, encode, write_line, write_output
+from toolcalls.config.mistakes import did_you_mean, quote
 from toolcalls.insight.formatting import counted, duration
 from toolcalls.insight.report import visible
+from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.insight.vocabulary.statuses import STATUSES
 from toolcalls.mitm.flow_records import records_of
 from toolcalls.mitm.flow_redaction import redacted
 from toolcalls.mitm.offline.files import written
@@ -20,6 +23,7 @@ from toolcalls.mitm.offline.record.sources import Found, files_of, filtered, fou
 from toolcalls.mitm.recording.index import Index, flow_of_record
 
 _SHOWN = 4000  # characters of a body
+_VERDICT_WORDS = (*STATUSES, *REASONS)
 
 
 def ls(arguments: Namespace) -> int:
@@ -34,7 +38,7 @@ def ls(arguments: Namespace) -> int:
                         count += 1
                         _write(_exchange_line(entry), {"file": str(path), **entry}, arguments)
         if not count and not arguments.json:
-            write_output(encode("no exchange\n"))
+            write_output(encode(f"no exchange{_not_a_verdict(arguments.verdict)}\n"))
         return 0 if count else 1
     total: Counter[str] = Counter()
     for path in files:
@@ -44,6 +48,13 @@ def ls(arguments: Namespace) -> int:
     if not arguments.json:
         write_output(encode(f"{counted(len(files), 'file')}: {_sum(total)}\n"))
     return 0
+
+
+def _not_a_verdict(word: str | None) -> str:
+    """What is said of a status or reason that this version does not write; a recording of another one may have it."""
+    if word is None or word in _VERDICT_WORDS:
+        return ""
+    return f": no verdict has the status or reason {quote(word)}{did_you_mean(word, _VERDICT_WORDS)}"
 
 
 def _sum(total: Counter[str]) -> str:
