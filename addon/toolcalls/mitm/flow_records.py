@@ -109,6 +109,14 @@ def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) 
     return made
 
 
+def size_in_progress(flow: http.HTTPFlow) -> int:
+    """How much of a reply has come, in bytes or messages; -1 for nothing."""
+    if flow.websocket is not None:
+        return len(flow.websocket.messages)
+    tap = tap_of(flow)
+    return -1 if tap is None else int(tap.upstream.size)
+
+
 def _current_report(exchange: Exchange) -> dict[str, Any]:
     return reports.make_report(exchange, model=exchange.call_policy.request.model) | {"summary": progress_of(exchange)}
 

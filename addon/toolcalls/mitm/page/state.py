@@ -26,13 +26,12 @@ from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import Turn, turn_of
 from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.flow_records import failure_report, has_report, records_in_progress, state_of
+from toolcalls.mitm.flow_records import failure_report, has_report, records_in_progress, size_in_progress, state_of
 from toolcalls.mitm.judging import conditions, replies
 from toolcalls.mitm.page.changed_flows import ChangedFlows
 from toolcalls.mitm.page.copies import copy_of
 from toolcalls.mitm.page.ended_flows import EndedFlow, are_enough, turns_of
 from toolcalls.mitm.tables import conditions_table
-from toolcalls.mitm.views.message import tap_of
 from toolcalls.mitm.websocket.connection import replies_in_progress
 from toolcalls.mitm.websocket.turns import TurnReader, first_report
 from toolcalls.route import Price
@@ -215,7 +214,7 @@ class PageState:
         state = state_of(flow)
         if state is None:
             return
-        was, size, now = self._in_progress.get(flow.id), _size(flow), monotonic()
+        was, size, now = self._in_progress.get(flow.id), size_in_progress(flow), monotonic()
         if was is not None and was.state == state and (was.size == size or now < was.due):
             return
         replies = {number for number, _ in replies_in_progress(flow)}
@@ -296,11 +295,3 @@ def _say_not_shown(flow: http.HTTPFlow, error: Exception) -> None:
 
 def _is_shown(flow: object) -> bool:
     return isinstance(flow, http.HTTPFlow) and state_of(flow) is not None
-
-
-def _size(flow: http.HTTPFlow) -> int:
-    """How much of a reply has come, in bytes or messages; -1 for nothing."""
-    if flow.websocket is not None:
-        return len(flow.websocket.messages)
-    tap = tap_of(flow)
-    return -1 if tap is None else int(tap.upstream.size)
