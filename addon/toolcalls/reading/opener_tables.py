@@ -12,6 +12,7 @@ A few lines over 300: what is looked up must agree with the tables that are buil
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from toolcalls.shapes import Dialect
@@ -111,7 +112,7 @@ class Table:
         signs = sorted({opener[0] for opener in openers})
         self.angled = signs == ["<"] and all(opener.rfind("<") == 0 for opener in openers)
         self.first = re.compile(f"[{re.escape(''.join(signs))}]") if signs else NOTHING
-        self.heads = _heads(literals, around)
+        self._literals, self._around = literals, tuple(around)
         whole = {*self.literals, *(head for head in self.around if len(head) == _HEAD)}
         self.known = whole | prefixes_of(whole)
         self.deep = frozenset(opener[:_DEEP] for opener in (*literals, *around) if len(opener) >= _DEEP)
@@ -119,6 +120,11 @@ class Table:
         self.begun = _begun(whole)
         self.short = tuple(head for head in whole if len(head) < _HEAD)
         self.around_short = [each for head, entries in self.around.items() if len(head) < _HEAD for each in entries]
+
+    @cached_property
+    def heads(self) -> re.Pattern[str]:
+        """Made when first asked for: only openers inside a line are looked for so."""
+        return _heads(self._literals, self._around)
 
 
 def _sizes(heads: Iterable[str]) -> tuple[int, ...]:
@@ -166,11 +172,11 @@ def any_literal(literals: Iterable[str]) -> str:
 class Literals:
     """The openers of a table where tools of some names are declared. Never changes."""
 
-    __slots__ = ("_begun", "_heads", "_known", "_names", "_short", "_table", "first", "longest", "spans")
+    __slots__ = ("_begun", "_known", "_names", "_short", "_table", "first", "longest", "spans")
 
     def __init__(self, table: Table, names: Names) -> None:
         self._table, self._names = table, names
-        self.first, self._heads, self.spans = table.first, table.heads, table.spans
+        self.first, self.spans = table.first, table.spans
         self.longest = max(table.longest, table.longest_around + names.longest if table.around else 0)
         # What one begins with: three characters, or fewer where it has no more, or the text.
         known = {
@@ -254,7 +260,7 @@ class Literals:
 
     def search(self, text: str, start: int, stop: int) -> int:
         """Where the first one in a stretch begins, which may end after it; -1 for none."""
-        for found in self._heads.finditer(text, start, min(len(text), stop + _HEAD)):
+        for found in self._table.heads.finditer(text, start, min(len(text), stop + _HEAD)):
             if found.start() >= stop:
                 break
             if self.at(text, found.start()):
@@ -276,7 +282,7 @@ class Literals:
 
     def undecided(self, text: str, start: int) -> int:
         """Where the end of the text begins that may become one, len(text) for nowhere; -1 where one comes before."""
-        search, begun, end = self._heads.search, self._table.begun, len(text)
+        search, begun, end = self._table.heads.search, self._table.begun, len(text)
         found = search(text, start)
         while found is not None:
             begin = found.start()
