@@ -13,6 +13,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -185,20 +186,34 @@ TOP = {module.partition(".")[0] for module in MODULES}
 _NAMED = re.compile(r"toolcalls(?:\.\w+)+")
 
 
-def _imports(source: str) -> Iterator[str]:
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """The statements of a module, those inside others too, without what they are made of."""
+    left = [tree]
+    while left:
+        node = left.pop()
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            left += getattr(node, name, ())
+
+
+@cache
+def _imports(source: str) -> tuple[str, ...]:
     """The absolute dotted names that are imported; `from a import b` gives `a.b`, which may be a module or not."""
-    for node in ast.walk(ast.parse(source)):
+    found: list[str] = []
+    tree = ast.parse(source)
+    for node in ast.walk(tree) if "import_module" in source else _statements(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: relative import"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += (f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "import_module":
-            yield from (
+            found += (
                 argument.value
                 for argument in node.args
                 if isinstance(argument, ast.Constant) and _NAMED.fullmatch(str(argument.value))
             )
+    return tuple(found)
 
 
 def _inside(name: str) -> str | None:
