@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mitmproxy import http
 
+from support import nullmembers
 from support.histories import AS_TEXT, BY_NAME, GOOD, TELL, Call, chat, gemini, messages, parts_of, sound
 from support.repository import shared_path
 from support.sampling import examples
@@ -79,6 +80,16 @@ def test_each_damage_is_mended_where_the_route_names_its_kind(wire: str, damage:
     other: Mended = "json" if kind != "json" else "errors"
     assert mended(wire, body, other) == (body, ())
     assert mended(wire, body, "errors", "reasoning") == (body, ())
+
+
+@pytest.mark.parametrize(("wire", "names"), [one for one in nullmembers.each(nullmembers.REQUESTS) if one[0] in TELL])
+def test_calls_beside_members_that_are_null_are_mended(wire: str, names: str) -> None:
+    body = TELL[wire](*[[("c1", *rest) for _, *rest in each] for each in sound(wire)])
+    given = nullmembers.filled(body, nullmembers.REQUESTS[wire].split(), names.split())
+    expected, notes = mended(wire, body, "protocol")
+    made, said = mended(wire, given, "protocol")
+    assert said == notes != ()
+    assert nullmembers.changed(made, nullmembers.emptied) == nullmembers.changed(expected, nullmembers.emptied)
 
 
 @pytest.mark.parametrize("wire", ["anthropic", "gemini", "ollama"])

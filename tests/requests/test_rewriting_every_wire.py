@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support import rewritings
+from support import nullmembers, rewritings
 from support.repository import shared_path
 from support.rewritings import LIFT, LOWER, MEND, through
 from support.sampling import examples
@@ -299,6 +299,14 @@ def test_a_native_request_for_a_text_upstream(wire: str) -> None:
     assert ("must call at least one tool" in system) == (wire != "ollama")
     assert ("at most one tool" in system) == (wire in {"openai_responses", "anthropic", "bedrock"})
     assert seen(wire, made) == LOWERED
+
+
+@pytest.mark.parametrize(("wire", "names"), [one for one in nullmembers.each(nullmembers.REQUESTS) if one[0] in TELL])
+def test_members_that_are_null_say_nothing(wire: str, names: str) -> None:
+    body = TELL[wire]("Be brief.", HISTORY, True)
+    given = nullmembers.filled(body, nullmembers.REQUESTS[wire].split(), names.split())
+    assert all_wires()[wire].request(json.dumps(given).encode()) == all_wires()[wire].request(json.dumps(body).encode())
+    assert seen(wire, nullmembers.emptied(sent(wire, given, LOWER))) == LOWERED
 
 
 @on_every_wire

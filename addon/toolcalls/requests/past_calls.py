@@ -95,8 +95,9 @@ def _chat(fields: Fields, changes: Changes) -> Fields:
         return _edited_list(members, "tool_calls", call)
 
     def call(members: Fields) -> Fields:
-        form = _CHAT_CUSTOM if "custom" in members and "function" not in members else _CHAT_CALL
-        return changes.call(members, form) if form.inside in members else members
+        there = rawjson.present(members)
+        form = _CHAT_CUSTOM if "custom" in there and "function" not in there else _CHAT_CALL
+        return changes.call(members, form) if form.inside in there else members
 
     return _edited_list(fields, "messages", message)
 
@@ -121,9 +122,10 @@ _CONVERSE_USED = ResultForm("toolUseId")
 
 def _converse(fields: Fields, changes: Changes) -> Fields:
     def block(members: Fields) -> Fields:
-        if "toolUse" in members:
+        there = rawjson.present(members)
+        if "toolUse" in there:
             return _edited_member(members, "toolUse", lambda call: changes.call(call, _CONVERSE_USE))
-        if "toolResult" in members:
+        if "toolResult" in there:
             return _edited_member(members, "toolResult", lambda result: changes.result(result, _CONVERSE_USED))
         return members
 
@@ -162,11 +164,12 @@ def _gemini(fields: Fields, changes: Changes) -> Fields:
         return _edited_member(fields, "request", lambda inner: _gemini(inner, changes))
 
     def part(members: Fields) -> Fields:
+        there = rawjson.present(members)
         for key in ("functionCall", "function_call"):
-            if key in members:
+            if key in there:
                 return _edited_member(members, key, lambda call: changes.call(call, _GEMINI_CALL))
         for key in ("functionResponse", "function_response"):
-            if key in members:
+            if key in there:
                 return _edited_member(members, key, lambda result: changes.result(result, _GEMINI_RESULT))
         return members
 

@@ -143,6 +143,13 @@ def written(members: Fields) -> bytes:
         return _spelt(members).encode()
 
 
+def present(members: Fields) -> Fields:
+    """The members without those that are null, which the JSON of protocol buffers and botocore take for ones that are
+    not there (https://protobuf.dev/programming-guides/json/). Servers that write all members of a class have many.
+    """
+    return {key: member for key, member in members.items() if member != NULL} if NULL in members.values() else members
+
+
 def without(members: Mapping[str, Any], *keys: str) -> Fields:
     """All members but these."""
     return {key: member for key, member in members.items() if key not in keys}

@@ -296,9 +296,9 @@ def _add(message: Fields, key: str, what: Any) -> None:
 
 def _has_only_content(line: Fields, message: Fields) -> bool:
     """Whether the line has only content, and members that other lines repeat."""
-    extra = set(line) - _REPEATED
+    extra = set(rawjson.present(line)) - _REPEATED
     return (
-        set(message) <= {"role", "content", "images", "tool_calls"}
+        set(rawjson.present(message)) <= {"role", "content", "images", "tool_calls"}
         and not rawjson.value(message.get("images"))
         and isinstance(rawjson.value(message.get("tool_calls")), list | None)
         and extra <= _REPEATED_EMPTY

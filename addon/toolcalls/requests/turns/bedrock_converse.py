@@ -66,7 +66,7 @@ class _ConverseRequests:
 
 def _blocks(content: Any) -> Iterator[Block]:
     for raw in rawjson.items(content):
-        block = rawjson.fields(raw)
+        block = rawjson.present(rawjson.fields(raw))
         text = rawjson.value(block.get("text"))
         use = rawjson.fields(block.get("toolUse"))
         if isinstance(text, str):
@@ -85,7 +85,7 @@ def _result(raw: Any, result: Fields) -> Result:
     texts: list[str] = []
     others: list[Other] = []
     for inner in rawjson.items(result.get("content")):
-        content = rawjson.fields(inner)
+        content = rawjson.present(rawjson.fields(inner))
         text = rawjson.value(content.get("text"))
         if isinstance(text, str):
             texts.append(text)

@@ -92,7 +92,7 @@ class _Reading:
     def blocks(self, parts: Iterable[Any]) -> Iterator[Block]:
         """The blocks of a content's parts."""
         for raw in parts:
-            part = rawjson.fields(raw)
+            part = rawjson.present(rawjson.fields(raw))
             call, answer = either(part, *_CALL), either(part, *_ANSWER)
             if call is not None and rawjson.word(rawjson.fields(call), "name"):
                 yield self._call(raw, rawjson.fields(call))

@@ -74,7 +74,7 @@ def _message_start(event: Fields) -> Fields:
 
 def _block_start(event: Fields) -> Fields:
     rest = rawjson.without(event, _INDEX, "start")
-    start = rawjson.fields(event.get("start"))
+    start = rawjson.present(rawjson.fields(event.get("start")))
     return {**rest, "type": "content_block_start", **_indexed(event), "content_block": _opened(start)}
 
 
@@ -112,7 +112,7 @@ def _delta(event: Fields) -> Fields:
 
 
 def _piece(event: Fields) -> Fields:
-    delta = rawjson.fields(event.get("delta"))
+    delta = rawjson.present(rawjson.fields(event.get("delta")))
     if len(delta) == 1:
         ((kind, raw),) = delta.items()
         if kind == "text":

@@ -32,7 +32,7 @@ def _message(reply: Fields) -> Fields:
 
 
 def _block(raw: Any) -> Fields:
-    block = rawjson.fields(raw)
+    block = rawjson.present(rawjson.fields(raw))
     if isinstance(rawjson.value(block.get("text")), str):
         return {**block, "type": "text"}
     if "toolUse" in block:

@@ -57,7 +57,7 @@ def unwrapped(payload: bytes) -> tuple[Fields, Fields | None]:
 def parts_of(candidate: Fields) -> list[Fields]:
     """The parts of a candidate's content."""
     parts = rawjson.items(rawjson.fields(candidate.get("content")).get("parts"))
-    return [rawjson.fields(part) for part in parts]
+    return [rawjson.present(rawjson.fields(part)) for part in parts]
 
 
 def is_thought(part: Fields) -> bool:
@@ -72,11 +72,11 @@ def is_text(part: Fields) -> bool:
 
 def has_only_content(reply: Fields, candidate: Fields) -> bool:
     """Whether a frame has only content, and members that other frames repeat."""
-    content = rawjson.fields(candidate.get("content"))
+    content = rawjson.present(rawjson.fields(candidate.get("content")))
     kinds = [set(part) for part in parts_of(candidate)]
     return (
-        set(reply) <= _REPEATED
-        and set(candidate) <= {"content", "index"}
+        set(rawjson.present(reply)) <= _REPEATED
+        and set(rawjson.present(candidate)) <= {"content", "index"}
         and set(content) <= {"parts", "role"}
         and (kinds == [{"text"}] or all(kind == {"functionCall"} for kind in kinds))
     )
