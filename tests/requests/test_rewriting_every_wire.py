@@ -309,6 +309,13 @@ def test_members_that_are_null_say_nothing(wire: str, names: str) -> None:
     assert seen(wire, nullmembers.emptied(sent(wire, given, LOWER))) == LOWERED
 
 
+def test_a_null_result_beside_something_else_is_none() -> None:
+    blocks = [{"cachePoint": {"type": "default"}, "toolResult": None}, {"reasoningContent": {}, "toolResult": None}]
+    body = {"messages": [{"role": "user", "content": [{"text": "Look."}, *blocks]}]}
+    (turn,) = formats()["bedrock_converse"].read(json.dumps(body).encode()).turns
+    assert [type(block).__name__ for block in turn.blocks] == ["Text", "Other", "Other"]
+
+
 @on_every_wire
 def test_the_prompt_is_made_where_there_is_none(wire: str) -> None:
     made = sent(wire, TELL[wire]("", HISTORY[:1], True), LOWER)

@@ -30,7 +30,9 @@ from toolcalls.wires import all_wires
 TOOLS = [Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}})]
 TEXT = 'I look.\n\n<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
 PIECES = [TEXT[at : at + 9] for at in range(0, len(TEXT), 9)]
-_MESSAGE = anthropicclient.whole(anthropicclient.stream([anthropicclient.text(TEXT)]))
+_MESSAGE = anthropicclient.whole(
+    anthropicclient.stream([anthropicclient.thinking("Where?"), anthropicclient.text(TEXT)])
+)
 _CHAT = json.dumps(chatclient.outer([{"index": 0, "message": {"content": TEXT}, "finish_reason": "stop"}])).encode()
 WHOLE = {
     "openai_chat": _CHAT,
