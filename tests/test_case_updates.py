@@ -346,12 +346,11 @@ def read_of(kind: str, written: str) -> dict[str, Any]:
     return read_file(written, f"tests/cases/{kind}.yaml", formats_of(kind), keys_beside(kind)).data
 
 
-def replaced(monkeypatch: pytest.MonkeyPatch, kind: str, written: str, section: str, case: Said) -> Place:
-    """Put a text in the place of a case file; returns where a case of it stands."""
+def replaced(monkeypatch: pytest.MonkeyPatch, kind: str, written: str) -> dict[tuple[str, str], Said]:
+    """Put a text in the place of a case file; returns its cases by section and title."""
     data = read_of(kind, written)
     monkeypatch.setattr(caseoutcomes, "load", lambda *_: data)
-    (place,) = (one.place for one in data[section] if one["title"] == case["title"])
-    return place
+    return {(section, one["title"]): one for section in formats_of(kind) for one in data.get(section, ())}
 
 
 def with_outcomes(kind: str) -> Iterator[tuple[str, Said, str]]:
@@ -359,6 +358,16 @@ def with_outcomes(kind: str) -> Iterator[tuple[str, Said, str]]:
     for section, cases in sections(kind):
         for key in OUTCOMES[f"{kind.partition('/')[0]}:{section}"]:
             yield from ((section, case, key) for case in [case for case in cases if key in case][: 2 if DEEP else 1])
+
+
+def rounds(kind: str) -> Iterator[list[tuple[str, Said, str, Said]]]:
+    """What is damaged together: of each case one key, with the case that says something else there."""
+    left = [(section, case, key, damaged(kind, section, case, key)) for section, case, key in with_outcomes(kind)]
+    there = [(section, case, key, other) for section, case, key, other in left if other is not None]
+    while there:
+        now = {(section, case["title"]): (section, case, key, other) for section, case, key, other in there}
+        yield list(now.values())
+        there = [one for one in there if one not in now.values()]
 
 
 @pytest.mark.sampled(3)
@@ -370,23 +379,30 @@ def test_an_update_mends_what_is_damaged_in_any_file(path: Any, monkeypatch: pyt
     monkeypatch.setattr(caseupdates, "REPO", tmp_path)
     (tmp_path / file).parent.mkdir(parents=True)
     mended = 0
-    for section, case, key in with_outcomes(kind):
-        other = damaged(kind, section, case, key)
-        if other is None:
-            continue
-        order = tuple(formats_of(kind)[section].keys)
-        written = edited(source, [Edit(case.place.line, {key: other[key]}, order)])
+    for together in rounds(kind):
+        edits = [
+            Edit(case.place.line, {key: other[key]}, tuple(formats_of(kind)[section].keys))
+            for section, case, key, other in together
+        ]
+        written = edited(source, edits)
         (tmp_path / file).write_text(written, encoding="utf-8")
-        mended_file = updated(replaced(monkeypatch, kind, written, section, case))
-        (after,) = (one for one in read_of(kind, mended_file)[section] if one["title"] == case["title"])
-        assert {**after, key: None} == {**case, key: None}
-        if key == "refused":  # a case says a part of it
-            assert case[key] in after[key]
-        elif key in after:
-            assert normal(after[key]) == normal(case[key]), f"{case.place}: {key}"
-        else:  # it said what holds without it
-            assert changes(replaced(monkeypatch, kind, mended_file, section, case)) == {}
-        mended += 1
+        cases = replaced(monkeypatch, kind, written)
+        updates = caseupdates.Updates()
+        for section, case, _, _ in together:
+            updates.add(cases[section, case["title"]].place)
+        updates.write()
+        mended_file = (tmp_path / file).read_text(encoding="utf-8")
+        cases = replaced(monkeypatch, kind, mended_file)
+        for section, case, key, _ in together:
+            after = cases[section, case["title"]]
+            assert {**after, key: None} == {**case, key: None}
+            if key == "refused":  # a case says a part of it
+                assert case[key] in after[key]
+            elif key in after:
+                assert normal(after[key]) == normal(case[key]), f"{case.place}: {key}"
+            else:  # it said what holds without it
+                assert changes(after.place) == {}
+            mended += 1
     assert mended
 
 

@@ -1,10 +1,12 @@
 """Reasoning in tags that a declared tool is named after."""
 
+from itertools import product
+
 import pytest
 
 from support.dialectcases import chunks
 from support.quoting import CALL, COMMAND, DIALECTS, written
-from support.sampling import some
+from support.sampling import share, some
 from support.thoughts import NAMES, PARAMETERS, POLICIES, THOUGHTS
 from toolcalls.events import CallStart, Event, Markup, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
@@ -26,11 +28,13 @@ def read(text: str, name: str, policy: PolicyName, size: int) -> list[Event]:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("thought", THOUGHTS)
 def test_reasoning_is_no_call_of_a_tool_of_that_name(thought: str, name: str) -> None:
-    for dialect in some(DIALECTS, 2, f"{thought} {name}"):
+    """Each policy reads each dialect, in pieces of one size."""
+    turn = [*product(THOUGHTS, NAMES)].index((thought, name))
+    for at, dialect in enumerate(some(DIALECTS, 2, f"{thought} {name}")):
         call = written(dialect)
-        for policy in POLICIES:
+        for place, policy in enumerate(POLICIES, turn + at):
             text = f"<{name}>{THOUGHTS[thought].format(call=call)}</{name}>\nDone."
-            for size in (1, 5, len(text)):
+            for size in share((1, 5, len(text)), place, 3):
                 events = read(text, name, policy, size)
                 assert not calls_in(events), (dialect, policy, size)
                 assert not [event for event in events if isinstance(event, CallStart)]
