@@ -241,12 +241,15 @@ def test_an_entry_that_openai_python_adds_to_another_call_is_left_out() -> None:
     assert (b"rm -rf" in out, unread) == (False, [STRAY_PIECE])
 
 
-def test_a_piece_beside_a_member_that_botocore_skips_is_left_out() -> None:
+@pytest.mark.parametrize("beside", [{"text": None}, {"x": None}, {"x": 1}, {"text": "and"}])
+def test_a_piece_beside_another_member_is_read_or_left_out(beside: dict[str, Any]) -> None:
+    """botocore takes a null member for one that is not there; other clients skip those that they do not know."""
     api = Converse()
-    delta = {"contentBlockIndex": 0, "delta": {"toolUse": {"input": ARGUMENTS}, "x": None}}
+    delta = {"contentBlockIndex": 0, "delta": {"toolUse": {"input": ARGUMENTS}, **beside}}
     body = api.start(0, "Bash") + converseclient.frame("contentBlockDelta", delta) + api.end(0) + api.over()
     out, unread = through("bedrock_converse", body, NO_RM)
-    assert (b"rm -rf" in out, unread) == (False, [STRAY_PIECE])
+    read = [*beside.values()] == [None]
+    assert (b"rm -rf" in out, unread) == (False, [] if read else [STRAY_PIECE])
     assert through("bedrock_converse", body, UNGUARDED) == (body, [])
 
 

@@ -129,7 +129,7 @@ def _piece(event: Fields) -> Fields:
 
 
 def has_unread_call(event: Fields) -> bool:
-    """Whether a piece of a call is beside another member, which botocore skips; it could not be written again."""
+    """Whether a piece of a call is beside another member, which some clients skip; it could not be written again."""
     delta = rawjson.fields(event.get("delta"))
     return rawjson.word(delta, "type") == "unknown" and "toolUse" in rawjson.fields(delta.get(AS_CAME))
 
