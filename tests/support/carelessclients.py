@@ -32,3 +32,4 @@ def got(dialect: str, pieces: list[str], wire: str = "openai_chat", rules: Any =
 
 
 STEPS = (1, 7, 10_000)  # characters in a piece
+ANY_STEP = (*STEPS, 5, 13, 40)  # for tests that take one of them

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from support.echoed import GUTTERS, TOLD, behind_gutters, said_with
 from support.growth import grows_with_its_input
-from support.sampling import examples, smaller
+from support.sampling import DEEP, examples, smaller
 from toolcalls.events import CallStart, Event, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -241,14 +241,14 @@ def unremembered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("calls", CALLS)
 @pytest.mark.usefixtures("unremembered")
 def test_the_work_grows_with_the_request(kind: str, calls: str) -> None:
-    """1 MB and 4 MB of request text, one reply of 60 calls."""
+    """0.5 MB and 2 MB of request text, one reply of 60 calls; twice as much in `make test-long`."""
     text = "\n".join(CALLS[calls](number) for number in range(60))
 
     def work(size: int) -> Callable[[], object]:
         quoted = (QUOTED[kind] * (size // len(QUOTED[kind])),)
         return lambda: read(text, quoted, 20)
 
-    grows_with_its_input(work, smaller(MEGABYTE))
+    grows_with_its_input(work, MEGABYTE if DEEP else smaller(MEGABYTE // 2))
 
 
 @pytest.mark.parametrize("kind", ["calls", "one call's beginning"])
