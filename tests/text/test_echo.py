@@ -254,8 +254,9 @@ def test_the_work_grows_with_the_request(kind: str, calls: str) -> None:
 @pytest.mark.parametrize("kind", ["calls", "one call's beginning"])
 @pytest.mark.usefixtures("unremembered")
 def test_the_work_grows_with_the_reply(kind: str) -> None:
-    """10 MB of request text, replies of 50 and 200 calls that begin like it."""
-    quoted = (QUOTED[kind] * (smaller(10 * MEGABYTE) // len(QUOTED[kind])),)
+    """5 MB of request text, 10 MB in `make test-long`; replies of 50 and 200 calls that begin like it."""
+    size = 10 * MEGABYTE if DEEP else smaller(5 * MEGABYTE)
+    quoted = (QUOTED[kind] * (size // len(QUOTED[kind])),)
 
     def work(count: int) -> Callable[[], object]:
         text = "\n".join(CALLS["alike at first"](number) for number in range(count))
