@@ -33,7 +33,7 @@ from toolcalls.mitm.page.copies import copy_of
 from toolcalls.mitm.page.ended_flows import EndedFlow, are_enough, turns_of
 from toolcalls.mitm.tables import conditions_table
 from toolcalls.mitm.websocket.connection import replies_in_progress
-from toolcalls.mitm.websocket.turns import TurnReader, first_report
+from toolcalls.mitm.websocket.turns import TurnReader, listed_reports
 from toolcalls.route import Price
 
 logger = logging.getLogger(__name__)
@@ -48,13 +48,13 @@ _MAX_VIEWS = 8  # pages whose state is remembered
 class _ShownFlow:
     """A flow whose reply has ended, as the sessions have it.
 
-    ids     of its exchanges; a WebSocket has several
-    first   the report of its first reply, where it is a WebSocket: another one where all were judged again
+    ids       of its exchanges; a WebSocket has several
+    reports   those of a WebSocket's replies: where one of them is another now, replies were judged again
     """
 
     report: Mapping[str, Any]
     ids: frozenset[str] = frozenset()
-    first: object = None
+    reports: list[Any] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -174,12 +174,12 @@ class PageState:
         was = self._ended.get(flow.id)
         if was is not None and was.report == report:
             return None
-        first, known = first_report(flow), frozenset[str]()
-        if was is None or was.first is not first:
+        reports, known = listed_reports(flow), frozenset[str]()
+        if was is None or reports[: len(was.reports)] != was.reports:
             self._readers.pop(flow.id, None)
         elif len(was.ids) > 1:  # a single one may be the connection itself, in the place of its first reply
             known = was.ids
-        self._ended[flow.id] = _ShownFlow(report, known, first)  # what fails is not tried with each question again
+        self._ended[flow.id] = _ShownFlow(report, known, reports)  # what fails is not tried with each question again
         return EndedFlow(flow, report, known, self._reader(flow))
 
     async def _read(self, waiting: list[EndedFlow]) -> None:

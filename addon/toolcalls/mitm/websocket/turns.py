@@ -116,22 +116,19 @@ def store_report(flow: http.HTTPFlow, number: int, report: Mapping[str, Any]) ->
 
 def turn_reports(flow: http.HTTPFlow) -> list[dict[str, Any]]:
     """The reports of a connection's turns, in the order of their ends."""
+    return [one for one in listed_reports(flow) if _is_numbered(one)]
+
+
+def listed_reports(flow: http.HTTPFlow) -> list[Any]:
+    """What stands where the reports are, unchecked. Another list whenever there is a new report."""
     found = flow.metadata.get(TURNS_KEY)
-    listed = found if isinstance(found, list) else []
-    return [one for one in listed if _is_numbered(one)]
-
-
-def first_report(flow: http.HTTPFlow) -> object:
-    """What comes first in the list of the turns' reports; None where there is no such list."""
-    listed = flow.metadata.get(TURNS_KEY)
-    return listed[0] if isinstance(listed, list) and listed else None
+    return found if isinstance(found, list) else []
 
 
 def reports_by_number(flow: http.HTTPFlow, numbers: Collection[int]) -> dict[int, dict[str, Any]]:
     """The reports of the turns with these numbers, as far as there are any. Those that came last are found soonest."""
-    listed = flow.metadata.get(TURNS_KEY)
     found: dict[int, dict[str, Any]] = {}
-    for one in reversed(listed) if isinstance(listed, list) else ():
+    for one in reversed(listed_reports(flow)):
         if len(found) == len(numbers):
             break
         if _is_numbered(one) and one["number"] in numbers:

@@ -32,9 +32,10 @@ def _message(reply: Fields) -> Fields:
 
 
 def _block(raw: Any) -> Fields:
-    block = rawjson.present(rawjson.fields(raw))
+    members = rawjson.fields(raw)
+    block = rawjson.present(members)
     if isinstance(rawjson.value(block.get("text")), str):
-        return {**block, "type": "text"}
+        return {**members, "type": "text"}
     if "toolUse" in block:
         use = rawjson.fields(block["toolUse"])
         if rawjson.word(use, "type"):  # the provider's own tool
