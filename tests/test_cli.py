@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from support import anthropicclient, converseclient, invokeclient
 from support.commandline import ENVIRONMENT, results, toolcalls
 from support.loopback import LIMIT
-from support.sampling import examples
+from support.sampling import examples, some
 from support.spoken import SPOKEN
 from toolcalls import cli
 
@@ -32,7 +32,8 @@ def test_a_run_is_what_it_is_from_the_start(tmp_path: Path) -> None:
     """Most runs here are forks of a process that has loaded all; one that has not gives the same."""
     path = tmp_path / "jobs.jsonl"
     path.write_text('{"text": "\\ud83d \\u00e9 \u65e5"}\n{', encoding="utf-8")
-    for arguments in (["parse", "--jsonl", str(path)], ["parse", "--chunk", "0"], ["dialects"], ["nothing"]):
+    runs = [["parse", "--jsonl", str(path)], ["parse", "--chunk", "0"], ["dialects"], ["nothing"]]
+    for arguments in some(runs, 1, "runs from the start"):
         command = [sys.executable, "-m", "toolcalls", *arguments]
         run = subprocess.run(command, input=b"", capture_output=True, env=ENVIRONMENT, timeout=LIMIT, check=False)
         fork = toolcalls(*arguments)

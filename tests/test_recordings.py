@@ -104,6 +104,7 @@ def test_read_again_it_is_the_same(name: str, size: int | None) -> None:
         assert out.splitlines() == sent
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mended", [False, True], ids=["shipped", "mended"])
 def test_mitmdump_reads_all_of_them_the_same(tmp_path: Path, *, mended: bool) -> None:
     joined, again = tmp_path / "all.flow", tmp_path / "again.flow"

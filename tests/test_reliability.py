@@ -69,6 +69,7 @@ CONTENT = [f"export, {format_}, content={content}" for format_ in FORMATS for co
 PAGES = ("HTML report", "page, session")
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("group", FRACTIONS)
 def test_a_fixed_part_survives(group: str) -> None:
     part = FRACTIONS[group] / (40 if SAMPLED else 1)
@@ -213,6 +214,7 @@ def test_a_secret_that_is_told_is_noticed() -> None:
         assert kinds(naughty._breaches(header, CALL, fails=False)) == {"secret"}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("header", "places"),
     [
@@ -285,6 +287,7 @@ OFF: dict[str, tuple[Any, str, Callable[..., Any], Callable[..., Row], tuple[str
 }  # fmt: skip
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("feature", OFF)
 def test_a_feature_that_is_off_is_noticed(feature: str) -> None:
     owner, name, instead, part, arguments = OFF[feature]
@@ -350,6 +353,7 @@ def five(_fraction: float, _seed: int) -> Iterator[Job]:
     return (Job(counted, (number,)) for number in range(5))
 
 
+@pytest.mark.sampled(0)
 def test_the_parts_of_a_run_are_the_whole(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Each input once, added up in a file; a part comes only once, and not to those of another run."""
     arguments = ["--only", "sse", "--jobs", "1", "--into", str(tmp_path / "sum.json")]

@@ -59,6 +59,7 @@ def ran(suite: Path, *arguments: str, **environment: str) -> tuple[set[str], str
     return set(re.findall(r"^(?:ran|drew) .*", run.stdout, re.MULTILINE)), run.stdout
 
 
+@pytest.mark.sampled(0)
 def test_a_seed_gives_one_sample_in_one_process_and_in_two(suite: Path) -> None:
     """It holds every case, and another seed gives another one."""
     alone, _ = ran(suite, TESTS="some", SEED="5")

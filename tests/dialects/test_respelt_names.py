@@ -24,7 +24,7 @@ RESPELT = ("bash", "BASH", "functions.Bash", "default_api.Bash", "mcp__host__Bas
 MEANT = [(call.name, json.loads(call.arguments)) for call in CALLS]
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("dialect", all_dialects())
 def test_a_respelt_name_costs_no_argument(dialect: str) -> None:
     try:

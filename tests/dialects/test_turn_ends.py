@@ -34,7 +34,7 @@ def _read(text: str, dialects: tuple[str, ...] | None, size: int) -> tuple[list[
     return [(call.name, json.loads(call.arguments)) for call in calls_in(events)], shown.strip()
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("dialect", all_dialects())
 def test_the_end_of_the_turn_behind_calls(dialect: str) -> None:
     try:

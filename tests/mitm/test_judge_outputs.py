@@ -55,6 +55,7 @@ def test_against_another_configuration(recording: Path, lenient: Path, capfd: py
     assert back.splitlines()[-1] == out.splitlines()[-1]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("form", ["--jsonl", "--json"])
 def test_a_reader_that_leaves_early_changes_no_exit_status(form: str, tmp_path: Path, lenient: Path) -> None:
     """`toolcalls judge … | head -1`: all flows are judged (the last alone has changed), and JUnit is written."""

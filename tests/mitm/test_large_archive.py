@@ -68,6 +68,7 @@ def flows_in(paths: list[Path]) -> int:
     return found
 
 
+@pytest.mark.sampled(0)
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what memory another process has had")
 def test_memory_does_not_grow_with_the_archive(tmp_path: Path) -> None:
     streams = archives.recorded_streams()

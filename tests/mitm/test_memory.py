@@ -43,6 +43,7 @@ def _passed(addon: ToolCalls, numbers: range) -> list[http.HTTPFlow]:
     return flows
 
 
+@pytest.mark.sampled(0)
 def test_what_is_kept_of_replies_is_bounded(addon: ToolCalls, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_memory, "_CALLS", 100)
     monkeypatch.setattr(call_memory, "_CHARS", 5 * LONG)

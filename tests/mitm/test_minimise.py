@@ -255,6 +255,7 @@ def test_a_damaged_native_call_becomes_a_small_job(
     assert "--expect is for calls in text" in capfd.readouterr().err
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("native", [True, False])
 def test_a_call_that_a_rule_blocked_keeps_what_the_rule_looks_for(
     native: bool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -335,6 +336,7 @@ def test_a_rule_that_should_have_blocked_a_sound_call(tmp_path: Path, capfd: pyt
     assert "its 1 native call already are native" in capfd.readouterr().err
 
 
+@pytest.mark.sampled(0)
 def test_two_configurations_that_judge_a_native_call_otherwise(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -357,6 +359,7 @@ def test_two_configurations_that_judge_a_native_call_otherwise(
     assert "nothing of it is read in another way" in capfd.readouterr().err
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", BEDROCK)
 def test_a_body_of_messages_stays_one(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Bedrock's binary events: what is left is still messages with right checksums, which the same command reads."""

@@ -213,7 +213,7 @@ def test_a_pipe_is_written_to_and_stays(command: str, recording: Path, tmp_path:
     assert pipe.is_fifo()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @each_writer
 @pytest.mark.parametrize("output", ["-", "/dev/stdout"])
 def test_standard_output_holds_nothing_else(command: str, output: str, recording: Path, tmp_path: Path) -> None:

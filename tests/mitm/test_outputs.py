@@ -54,6 +54,7 @@ def text_of(hostile: str) -> str:
     return f"I say {hostile!r}.\n\n" + "\n".join(calls)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
 def test_nothing_hidden_stands_in_any_output(
     addon: ToolCalls,
@@ -151,6 +152,7 @@ TERMINAL: dict[str, tuple[list[str], bytes]] = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("arguments", "given"), TERMINAL.values(), ids=TERMINAL)
 def test_nothing_commands_a_terminal(arguments: list[str], given: bytes) -> None:
     shown = on_a_terminal(arguments, given).decode().replace("\r\n", "\n")

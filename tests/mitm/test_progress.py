@@ -43,6 +43,7 @@ COMMANDS: dict[str, tuple[Callable[[str, Path], list[str]], tuple[str, ...]]] = 
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_terminal_has_a_bar(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fenced = manyflows.streamed(f"```xml\n{manyflows.written('Bash', command='ls')}\n```\n")

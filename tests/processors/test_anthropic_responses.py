@@ -108,7 +108,7 @@ def test_calls_that_a_message_begins_with(case: dict[str, Any], kind: Kind) -> N
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("case", OWN)
 def test_a_row_streamed(case: dict[str, Any], wire: str) -> None:

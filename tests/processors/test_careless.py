@@ -93,7 +93,7 @@ def test_a_permitted_call_stays_byte_for_byte(form: str, wire: str) -> None:
             assert not [word for word in words(exchange) if word.startswith("blocked")]
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("body_form", ["sse", "whole"])
 @pytest.mark.parametrize("wire", ["anthropic", "openai_responses"])
 @pytest.mark.parametrize("form", FORMS)

@@ -83,7 +83,7 @@ OWN = [
 ]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("wire", "case"), OWN)
 def test_frame_by_frame(wire: str, case: dict[str, Any]) -> None:
     check_frames(wire, case)

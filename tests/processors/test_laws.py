@@ -88,6 +88,7 @@ def test_no_bytes_raise(data: st.DataObject, text: str, route: Route, kind: Kind
     run(exchange_for(route, kind, "invoke", settings, form), data.draw(cut(data.draw(damaged(body)))), ends=ends)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["lift", "roundtrip", "process"])
 def test_many_calls_at_once_are_linear(kind: Kind) -> None:
     """Native calls that all end with the reply, as in Chat Completions: each is looked at once."""

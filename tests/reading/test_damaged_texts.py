@@ -36,6 +36,7 @@ def _read(route: Route, pieces: list[str], *, cut: bool) -> list[Event]:
     return [*events, *reader.finish(cut=cut)]
 
 
+@pytest.mark.sampled(40)
 @pytest.mark.whole
 @pytest.mark.parametrize("dialect", all_dialects())
 def test_no_cut_matters_and_nothing_is_lost(dialect: str) -> None:

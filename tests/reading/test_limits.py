@@ -161,7 +161,7 @@ def outcome(events: list[Event]) -> tuple[str, dict[int, tuple[str, bool]], list
     return shown(events), calls, [event for event in events if isinstance(event, Verdict)]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dialect", EXACT)
 @pytest.mark.parametrize("tools", [TOOLS, (Tool("Bash"),)], ids=["typed", "untyped"])
 def test_a_limit_of_a_call_is_met_at_the_same_character_however_it_is_cut(

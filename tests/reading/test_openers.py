@@ -58,7 +58,7 @@ START = {
 }
 BEGINNING = {"{": (MESSAGE,)}
 
-cheap = settings(law, max_examples=max(60, law.max_examples))  # also with TESTS=quick
+cheap = settings(law, max_examples=max(30, law.max_examples))  # also with TESTS=quick
 
 PIECES = (
     *("<call>", "<call", "<ca", "<", "[", "[GO]", "[G", "GO]", "GO", "act:", "ac", "x", "do\nact", "do", "{", '{"n'),

@@ -62,6 +62,7 @@ def decoded(calls: list[tuple[str, str]]) -> list[tuple[str, object]]:
     return [(name, json.loads(arguments or "{}")) for name, arguments in calls]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("dialect", all_dialects())
 def test_recorded_calls_come_back(dialect: str) -> None:
     shared_path(SUITE)

@@ -213,6 +213,7 @@ def streamed(head: str, piece: str, count: int, tail: str) -> int:
     return size + sum(len(event.json) for event in events if isinstance(event, CallPiece))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("head", "piece", "tail"),
     [(f"{HEAD}<![CDATA[", "if (a<b) </content> {]}", f"]]>{TAIL}"), (HEAD, "plain text, and more of it ", TAIL)],

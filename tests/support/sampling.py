@@ -21,11 +21,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 AMOUNT = os.environ.get("TESTS", "all")
-EACH = 5
+EACH = 3
 EXAMPLES = {
     "quick": lambda _: 5,
     "mutate": int,
-    "some": lambda count: max(8, count // 10),
+    "some": lambda count: max(5, count // 20),
     "all": int,
     "deep": lambda _: 3000,
 }

@@ -236,7 +236,7 @@ def unremembered(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(request_text, name, request_text._Remembered(getattr(request_text, name)._make))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", QUOTED)
 @pytest.mark.parametrize("calls", CALLS)
 @pytest.mark.usefixtures("unremembered")
@@ -251,6 +251,7 @@ def test_the_work_grows_with_the_request(kind: str, calls: str) -> None:
     grows_with_its_input(work, MEGABYTE if DEEP else smaller(MEGABYTE // 2))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["calls", "one call's beginning"])
 @pytest.mark.usefixtures("unremembered")
 def test_the_work_grows_with_the_reply(kind: str) -> None:

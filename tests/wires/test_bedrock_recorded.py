@@ -45,6 +45,7 @@ def request_of(row: dict[str, Any]) -> Request:
     return wire_for(row).request(json.dumps(row["request"]).encode())
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("route", ROUTES.values(), ids=ROUTES)
 def test_they_leave_byte_for_byte(route: Route) -> None:
     for row in rows():
