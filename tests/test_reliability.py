@@ -46,9 +46,9 @@ from toolcalls.wires.openai_responses import items
 from toolcalls.writing import for_client
 
 FRACTIONS = {
-    "recordings": 0.0015,
-    "quoting": 0.002,
-    "rules": 0.001,
+    "recordings": 0.0008,
+    "quoting": 0.001,
+    "rules": 0.0006,
     "blocks": 0.001,
     "echoes": 0.001,
     "reasoning": 0.0005,
@@ -58,8 +58,8 @@ FRACTIONS = {
     "jsons": 0.02,
     "xml": 0.005,
     "naughty": 0.005,
-    "cuts": 0.0002,
-    "generated": 0.001,
+    "cuts": 0.0001,
+    "generated": 0.0006,
 }
 BASH = Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}})
 LIFTS = with_tools(Route(client="native", upstream="text"), [BASH])

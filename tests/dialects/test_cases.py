@@ -25,7 +25,7 @@ from support.casereports import no_mistakes
 from support.chatclient import stream
 from support.dialectcases import WIRE, chunks, exchanged, read, read_back, single, whole
 from support.exchanges import in_pieces
-from support.sampling import DEEP, some
+from support.sampling import DEEP, a_few, some
 from toolcalls.commands.dialect_cases import pieces
 from toolcalls.dialects import all_dialects
 from toolcalls.insight.vocabulary.reasons import REASONS
@@ -121,14 +121,14 @@ def test_it_is_the_same_through_the_wire(name: str, case: Case) -> None:  # noqa
     body = stream([case.text], None if case.finish == "broken" else case.finish)
     first, last = (0, len(body)) if DEEP else (len(stream([], None)), len(stream([case.text], None)))
     ways: list[tuple[str, list[str], Callable[[bytes], Iterable[bytes]]]] = [("byte by byte", [case.text], single)]
-    for at in places(case.text, first, last + 1, 60):
+    for at in places(case.text, first, last + 1, 150):
         ways.append((f"bytes cut at {at}", [case.text], halves(at)))
-    for at in places(case.text, 1, len(case.text), 40):
+    for at in places(case.text, 1, len(case.text), 100):
         ways.append((f"deltas cut at {at}", [case.text[:at], case.text[at:]], whole))
     ways += [(f"deltas {way}", parts, whole) for way, parts in everywhere(case.text, 7)]
     for size, cuts in ((1, whole), (3, whole), (7, thirteens)):
         ways.append((f"deltas of {size}", chunks(case.text, size), cuts))
-    for way, parts, cuts in some(ways, 3, case.text):
+    for way, parts, cuts in some(a_few(ways, 8, case.text), 3, case.text):
         assert exchanged(case, parts, cuts) == expected, way
 
 

@@ -53,13 +53,13 @@ from toolcalls.processors.careless_words import WORD_FORMS
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires.frames import Form
 
-EVERY_SHAPE_ON = ("openai_chat", "anthropic")
+EVERY_SHAPE_ON = "openai_chat"
 
 
 def played(shapes: list[Any], form: str, wire: str) -> Sequence[Any]:
     """Those of a form's shapes that are played on a wire."""
     of = f"{form} {wire}"
-    return some(shapes if wire in EVERY_SHAPE_ON else a_few(shapes, 24, of), 3, of)
+    return some(shapes if wire == EVERY_SHAPE_ON else a_few(shapes, 20, of), 3, of)
 
 
 @cache
@@ -74,7 +74,7 @@ def test_no_reader_finds_a_forbidden_call(form: str, wire: str) -> None:
     assert len(forbidden_shapes(form)) > 50
     for shape in played(forbidden_shapes(form), form, wire):
         text = written(shape, "rm -rf x")
-        steps = a_few(ANY_STEP, 2 if wire == "openai_chat" else 1, f"{shape} {wire}")
+        steps = a_few(ANY_STEP, 2 if wire == EVERY_SHAPE_ON else 1, f"{shape} {wire}")
         outs = {got(FORMS[form].dialect, cut(text, step), wire)[0] for step in steps}
         assert len(outs) == 1, shape
         assert not forbidden(form, outs.pop()), shape
@@ -103,8 +103,8 @@ def test_a_call_over_several_blocks_is_one_call(form: str, wire: str, body_form:
     for command in ("rm -rf x", "du -sh x"):
         # Words, so that no candidate streams; one word alone in a wrapper is a stray one, with a call after it.
         text = call("execute_command", [("title", "a"), ("command", command)], "So it is.\n")
-        turn = (wire == "anthropic") + (body_form == "sse")  # each place on one API live, and on the other whole
-        for at in some(share(range(1, len(text)), turn, 2), 10, f"{form} {wire} {body_form}"):
+        turn = 2 * (wire == "anthropic") + (body_form == "sse")  # each place on one API, live or whole
+        for at in some(share(range(1, len(text)), turn, 4), 10, f"{form} {wire} {body_form}"):
             parts = [text[:at], text[at:]]
             exchange = client_of(dialect, wire, body_form)
             blocks = blocks_of(wire, body_form, through(exchange, in_blocks(wire, body_form, parts)))
@@ -120,7 +120,7 @@ def test_a_call_over_several_blocks_is_one_call(form: str, wire: str, body_form:
 @pytest.mark.parametrize("form", FORMS)
 def test_no_reader_finds_a_forbidden_call_with_something_in_it(form: str) -> None:
     """In each of its places, also far more than a tag has, or than is held of a call that nobody forbids."""
-    played = a_few(inserted(form, "rm -rf x"), 200, form)
+    played = a_few(inserted(form, "rm -rf x"), 120, form)
     found = [(name, parts) for name, parts in played if is_forbidden(form, parts)]
     assert len(found) > 30
     for name, parts in some(found, 8, form):

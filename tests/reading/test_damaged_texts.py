@@ -27,7 +27,7 @@ CALLS = (
     Call("run_shell", '{"command": "git status"}'),
     Call("write_file", '{"path": "a.html", "content": "<p>hi & \\"you\\"</p>\\n  x\\n"}'),
 )
-TEXTS = 2000 if DEEP else 12 if SAMPLED else 60  # for each dialect
+TEXTS = 2000 if DEEP else 12 if SAMPLED else 30  # for each dialect
 
 
 def _read(route: Route, pieces: list[str], *, cut: bool) -> list[Event]:

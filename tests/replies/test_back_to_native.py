@@ -66,7 +66,7 @@ def decoded(calls: list[tuple[str, str]]) -> list[tuple[str, object]]:
 @pytest.mark.parametrize("dialect", all_dialects())
 def test_recorded_calls_come_back(dialect: str) -> None:
     shared_path(SUITE)
-    for reply, native in some(a_few(with_calls(), 80 if dialect in DIALECTS else 5, dialect), 6, dialect):
+    for reply, native in some(a_few(with_calls(), 50 if dialect in DIALECTS else 5, dialect), 6, dialect):
         tools = tools_of(reply, native)
         lower = Route(client="text", upstream="native", client_dialect=dialect, tools=tools)
         lowered = driven(reply, [reply.body], route=lower)

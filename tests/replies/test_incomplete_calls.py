@@ -40,7 +40,7 @@ MESSAGES = (
     (Call("Now", "{}"),),
 )
 BETWEEN = ("oops", "}", "]", '"', "<", "\n", ",", "{", "</x>", " x")
-COUNT = {"quick": 4, "mutate": 4, "some": 8}.get(AMOUNT, 200 if DEEP else 12)
+COUNT = {"quick": 4, "mutate": 4, "some": 8}.get(AMOUNT, 200 if DEEP else 7)
 
 type Delivered = list[tuple[str, str, bool]]  # a call's name, its argument text, whether it ended
 

@@ -58,7 +58,7 @@ def same_everywhere(made: Callable[[], Exchange], body: bytes) -> bytes:
     """
     whole = run(made(), [body])
     near = sorted({place for at, byte in enumerate(body) if byte in b"\r\n" for place in (at, at + 1)} - {0})
-    alone = [[at] for at in share(near, len(body), 4)]
+    alone = [[at] for at in share(near, len(body), 8)]
     for cuts in [*(near[first::3] for first in range(3)), *some(alone, 4, body)]:
         pieces = [body[start:end] for start, end in pairwise([0, *cuts, len(body)])]
         assert run(made(), pieces) == whole, f"cut at {cuts}"

@@ -59,7 +59,7 @@ def test_a_call_that_the_addon_would_read_and_the_client_does_not_is_written_ane
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("client", sorted(all_dialects()))
 def test_what_leaves_as_it_came_is_unchanged(client: str) -> None:
-    for spoken in some(a_few(sorted(all_dialects()), 55, client), 25, client):
+    for spoken in some(a_few(sorted(all_dialects()), 30, client), 25, client):
         assert all(unchanged(client, spoken)), spoken
 
 
@@ -76,7 +76,7 @@ def read_alone(dialect: str, text: str) -> list[Call]:
 def test_a_client_gets_each_call_as_its_own_dialect_alone_reads_it(client: str, acts: bool) -> None:
     """Not as the addon would also read it: in a damaged form, or in one that the same model writes."""
     processors = Processors(Route(loops=Loops()), run=lambda *_: Keep()) if acts else None
-    for spoken in some(a_few(DIALECTS, 10, f"{client} {acts}"), 6, client):
+    for spoken in some(a_few(DIALECTS, 6, f"{client} {acts}"), 6, client):
         one = of_kind(CHAT, TOOLS, ROUTE, "roundtrip", form="sse", dialect=client, processors=processors)
         out = received(run(one, [stream([written(spoken)])])).choices[0].text
         given = [Call(call.name, call.arguments) for _, call in one.client_calls]

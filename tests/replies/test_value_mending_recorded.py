@@ -81,7 +81,7 @@ def test_a_recorded_call_that_is_damaged_comes_back() -> None:
     assert len(found) > 50
     for id_, tools, name, arguments in some(found, 12, "damaged recordings"):
         for kind, called, text in damages(tools, name, arguments):
-            forms = a_few([form for form in FORMS.values() if form.as_text], 4, f"{id_} {kind} {text}")
+            forms = a_few([form for form in FORMS.values() if form.as_text], 2, f"{id_} {kind} {text}")
             for form in some(forms, 2, f"{id_} {kind}"):
                 body = form.body((Sound("c", called, in_pieces(text, 5)),))
                 wire = all_wires()[form.wire]

@@ -241,22 +241,22 @@ def unremembered(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("calls", CALLS)
 @pytest.mark.usefixtures("unremembered")
 def test_the_work_grows_with_the_request(kind: str, calls: str) -> None:
-    """0.5 MB and 2 MB of request text, one reply of 60 calls; twice as much in `make test-long`."""
+    """0.25 MB and 1 MB of request text, one reply of 60 calls; four times as much in `make test-long`."""
     text = "\n".join(CALLS[calls](number) for number in range(60))
 
     def work(size: int) -> Callable[[], object]:
         quoted = (QUOTED[kind] * (size // len(QUOTED[kind])),)
         return lambda: read(text, quoted, 20)
 
-    grows_with_its_input(work, MEGABYTE if DEEP else smaller(MEGABYTE // 2))
+    grows_with_its_input(work, MEGABYTE if DEEP else smaller(MEGABYTE // 4))
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("kind", ["calls", "one call's beginning"])
 @pytest.mark.usefixtures("unremembered")
 def test_the_work_grows_with_the_reply(kind: str) -> None:
-    """5 MB of request text, 10 MB in `make test-long`; replies of 50 and 200 calls that begin like it."""
-    size = 10 * MEGABYTE if DEEP else smaller(5 * MEGABYTE)
+    """2 MB of request text, 10 MB in `make test-long`; replies of 50 and 200 calls that begin like it."""
+    size = 10 * MEGABYTE if DEEP else smaller(2 * MEGABYTE)
     quoted = (QUOTED[kind] * (size // len(QUOTED[kind])),)
 
     def work(count: int) -> Callable[[], object]:

@@ -94,7 +94,7 @@ def test_what_is_written_behind_a_text_is_read_there(dialect: str) -> None:
     for calls in CALLS:
         if not holds(dialect, calls):
             continue
-        for before in some(a_few((*ORDINARY, *OPEN, *TANGLED, *BLANK), 20, dialect), 3, dialect):
+        for before in some(a_few((*ORDINARY, *OPEN, *TANGLED, *BLANK), 12, dialect), 3, dialect):
             text = written(before, dialect, calls)
             if text is None:
                 assert before in TANGLED or (dialect in MESSAGE and before not in BLANK), before
@@ -190,7 +190,7 @@ def test_what_the_addon_writes_behind_a_text_is_read_there(dialect: str) -> None
     calls = CALLS[0]
     if not holds(dialect, calls):
         pytest.skip("its clients hold no such call")
-    for said in some(a_few((*ORDINARY, *OPEN, *TANGLED, *BLANK), 12, dialect), 2, dialect):
+    for said in some(a_few((*ORDINARY, *OPEN, *TANGLED, *BLANK), 8, dialect), 2, dialect):
         body = of_chat(said, calls)
         outs = set()
         for size in (0, 60):

@@ -87,7 +87,7 @@ def test_the_calls_of_a_benchmark_are_written_and_read_back(dialect: str) -> Non
     rows = [
         json.loads(line) for line in shared_path("suites/bfcl_calls.jsonl").read_text(encoding="utf-8").splitlines()
     ]
-    for row in some(a_few([row for row in rows if row["calls"]], 10, dialect), 1, dialect):
+    for row in some(a_few([row for row in rows if row["calls"]], 6, dialect), 1, dialect):
         tools = tuple(Tool(tool["name"], tool.get("parameters") or {}) for tool in row["tools"])
         calls = [Call(call["name"], json.dumps(call["arguments"], ensure_ascii=False)) for call in row["calls"]]
         refused, text = "", ""
