@@ -60,7 +60,7 @@ ROOMS = """
 # The files of a room, those that import nothing of it first: a file may import what comes before the bar before it.
 FILES = {
     "text": """
-        echo_forms linear_search literals quoting_marks turn_ends | patterns request_text scanner |
+        echo_forms linear_search literals quoting_marks turn_ends | any_of patterns request_text scanner |
         echo lookalike markdown
     """,
     "values": """

@@ -8,12 +8,14 @@ hold for every text that may follow; and what is held must be what may still bec
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.strategies import law
+from toolcalls.reading import opener_tables
 from toolcalls.reading.openers import Openers
 
 
@@ -189,9 +191,21 @@ def test_what_may_become_an_opener_is_held_and_nothing_else(text: str, begins: d
             arriving = forms if at >= len(text) else frozenset(FORMS)  # what has begun may become any of them
             begun.add(min(len(text), at - stray(text + later, at, arriving, line_start=begins["line_start"])))
     assert held == min(begun)
-    assert openers.possible(text, **begins) or held == len(text)
-    if not begins["message_start"]:
-        assert openers.possible(text, **begins) == (held < len(text))
+    assert openers.possible(text, **begins) == (held < len(text))
+
+
+@cheap
+@given(text=TEXTS, begins=BEGINS, before=BEFORE)
+def test_a_long_text_is_read_like_a_short_one(text: str, begins: dict[str, bool], before: str) -> None:
+    """Of a long one it is asked first whether it has any opener at all."""
+
+    def read() -> tuple[object, ...]:
+        openers = Openers(FORMS, NAMES, anywhere=False, results=False)
+        return openers.possible(text, **begins), openers.inside_line(before + text, len(before))
+
+    short = read()
+    with patch.object(opener_tables, "_LONG", 0):
+        assert read() == short
 
 
 @cheap

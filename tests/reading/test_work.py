@@ -66,6 +66,21 @@ def test_the_calls_grow_with_the_text_and_no_faster(kind: str) -> None:
     assert many < 8 * few * 1.03 + 100
 
 
+@pytest.mark.parametrize("kind", ["one long line", "prose", "angle brackets"])
+def test_a_long_text_without_openers_is_one_look(kind: str) -> None:
+    """A reply that comes whole: nobody asks where in it something stands, so nobody reads it as Markdown."""
+
+    def calls(size: int) -> int:
+        text = TEXTS[kind][1] * (size // 40)
+        reader = Reader(CallPolicy(Route(), REQUEST))
+        return calls_of(lambda: [reader.feed(text), reader.finish(cut=False)])
+
+    calls(10_000)  # what is worked out once in a process
+    few, many = calls(10_000), calls(80_000)
+    assert few < 200
+    assert many == few
+
+
 def test_empty_pieces_keep_nothing() -> None:
     """Some servers send thousands of deltas without text, to keep a connection open."""
     reader = Reader(CallPolicy(Route(client="native", upstream="text"), Request(tools=(Tool("Bash"),))))

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from toolcalls.shapes import Dialect
+from toolcalls.text.any_of import AnyOf, any_literal
 from toolcalls.text.scanner import begins_another, prefixes_of
 
 NOTHING = re.compile(r"(?!)")
@@ -27,6 +28,7 @@ _DEEP = 6  # those by which `<list_files>` is no `<li>`
 ORDINARY = re.compile(r"(?!functions\.)[A-Za-z][A-Za-z0-9_.-]*")
 PROBE = "zqProbe9"  # stands for any of them; no dialect has it in its own marks
 _FIRST_OF_NAME = "[A-Za-z]"
+_LONG = 4096  # characters: whether a longer text has an opener at all is asked before it is looked for
 
 # Dialects that may begin with an opener, by the turn in which they are asked. A mark that opens no call has none.
 type Owners = dict[int, Dialect]
@@ -127,6 +129,13 @@ class Table:
         return _heads(self._literals, self._around)
 
 
+    @cached_property
+    def any(self) -> AnyOf:
+        """Tells of those that three characters tell from others, without a name."""
+        around = (before for before in self._around if len(before) >= _HEAD)
+        return AnyOf(opener[:_DEEP] for opener in (*self._literals, *around))
+
+
 def _sizes(heads: Iterable[str]) -> tuple[int, ...]:
     """The lengths that occur, the longest first."""
     return tuple(sorted({len(head) for head in heads}, reverse=True))
@@ -153,26 +162,10 @@ def _heads(literals: Iterable[str], around: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(branches)) if branches else NOTHING
 
 
-def any_literal(literals: Iterable[str]) -> str:
-    """A pattern for any of them, the longest that stands: shared beginnings are tried once, not once for each."""
-    following: dict[str, list[str]] = {}
-    whole = False
-    for literal in literals:
-        if literal:
-            following.setdefault(literal[0], []).append(literal[1:])
-        else:
-            whole = True
-    if not following:
-        return ""
-    branches = [re.escape(first) + any_literal(rest) for first, rest in following.items()]
-    joined = branches[0] if len(branches) == 1 and not whole else f"(?:{'|'.join(branches)})"
-    return f"{joined}?" if whole else joined
-
-
 class Literals:
     """The openers of a table where tools of some names are declared. Never changes."""
 
-    __slots__ = ("_begun", "_known", "_names", "_short", "_table", "first", "longest", "spans")
+    __slots__ = ("_any", "_begun", "_known", "_names", "_short", "_table", "first", "longest", "spans")
 
     def __init__(self, table: Table, names: Names) -> None:
         self._table, self._names = table, names
@@ -188,6 +181,7 @@ class Literals:
         self._short = (*table.short, *(head for head in known if len(head) < _HEAD))
         self._known = known | {head[:size] for head in known for size in range(len(head))}
         self._begun = _begun(known)
+        self._any: AnyOf | None = None  # of those with names; made when first asked for
 
     def _each(self, text: str, begin: int) -> Iterator[tuple[str, Owners]]:
         """Those that are at `begin`, in no order; one may come twice."""
@@ -249,14 +243,26 @@ class Literals:
 
     def maybe_in_line(self, text: str, *, line_start: bool) -> bool:
         """The same for the starts of lines."""
-        if line_start and self._may_be(text, past_blanks(text, 0)):
+        if line_start and self.maybe_at(text, past_blanks(text, 0)):
             return True
-        return any(self._may_be(text, line.end()) for line in _LINE.finditer(text))
+        if self._is_not_in(text, at_line=True):
+            last = max(text.rfind("\n"), text.rfind("\r")) + 1
+            return last > 0 and self.maybe_at(text, past_blanks(text, last))
+        return any(self.maybe_at(text, line.end()) for line in _LINE.finditer(text))
 
-    def _may_be(self, text: str, begin: int) -> bool:
+    def maybe_at(self, text: str, begin: int) -> bool:
+        """Whether one is at `begin`, or what is there to the end of the text may become one."""
         if begin == len(text) or not self.may_begin(text, begin):
             return False
         return self.arriving(text, begin) or self.at(text, begin)
+
+    def _is_not_in(self, text: str, *, at_line: bool = False) -> bool:
+        """Whether a long text surely has none that is whole, or (`at_line`) none that begins a line but the first."""
+        if len(text) < _LONG:
+            return False
+        if self._any is None:
+            self._any = AnyOf((*self._short, *(head for head in self._known if len(head) == _HEAD)))
+        return not (self._table.any.maybe_in(text, at_line=at_line) or self._any.maybe_in(text, at_line=at_line))
 
     def search(self, text: str, start: int, stop: int) -> int:
         """Where the first one in a stretch begins, which may end after it; -1 for none."""
@@ -282,6 +288,8 @@ class Literals:
 
     def undecided(self, text: str, start: int) -> int:
         """Where the end of the text begins that may become one, len(text) for nowhere; -1 where one comes before."""
+        if self._is_not_in(text):
+            return self.tail(text, start)
         search, begun, end = self._table.heads.search, self._table.begun, len(text)
         found = search(text, start)
         while found is not None:

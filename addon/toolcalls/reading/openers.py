@@ -175,7 +175,9 @@ class Openers:
 
     def possible(self, piece: str, *, line_start: bool, message_start: bool) -> bool:
         """Whether anything in `piece`, after which more may come, is or may become an opener. None is missed."""
-        if self._inline.maybe(piece) or (message_start and self._message.longest):
+        if self._inline.maybe(piece):
+            return True
+        if message_start and self._message.maybe_at(piece, _past_space(piece, 0)):
             return True
         if not piece.isascii() and self._looks.find(piece, 0, len(piece)):
             return True

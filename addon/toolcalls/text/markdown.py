@@ -193,10 +193,10 @@ class Position:
         """Note text that was shown. It may be cut anywhere and hold anything; U+2028 and the like end no line."""
         if not text:
             return
+        if self._unread and self._unread_size + len(text) > MOST_UNREAD:
+            self.settle()
         self.keep(text)
         self._unread_size += len(text)
-        if self._unread_size > MOST_UNREAD:
-            self.settle()
 
     def settle(self) -> None:
         """Read what was shown, as far as it is not."""

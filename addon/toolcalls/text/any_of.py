@@ -1,0 +1,42 @@
+"""Any of many literals: as a pattern for Python, and as a question about a long text.
+
+A search by Python's `re` stops at each character that a literal begins with, and somebody has to look what follows. In
+a text that is full of such characters RE2 tells a hundred times as fast that none of them matters.
+"""
+
+import re
+from collections.abc import Iterable
+
+from toolcalls.text.linear_search import LinearSearch
+
+
+class AnyOf:
+    """Whether a text has any of some literals. Nothing is compiled before it is asked."""
+
+    __slots__ = ("_anywhere", "_at_line")
+
+    def __init__(self, literals: Iterable[str]) -> None:
+        pattern = any_literal(sorted(set(literals)))
+        self._anywhere = LinearSearch(pattern) if pattern else None
+        self._at_line = LinearSearch(rf"[\n\r][ \t]*(?:{pattern})") if pattern else None
+
+    def maybe_in(self, text: str, *, at_line: bool = False) -> bool:
+        """Whether one may be in it, or (`at_line`) at the start of a line other than the first. None is missed."""
+        search = self._at_line if at_line else self._anywhere
+        return search is not None and search.finds(text) is not False
+
+
+def any_literal(literals: Iterable[str]) -> str:
+    """A pattern for any of them, the longest that stands: shared beginnings are tried once, not once for each."""
+    following: dict[str, list[str]] = {}
+    whole = False
+    for literal in literals:
+        if literal:
+            following.setdefault(literal[0], []).append(literal[1:])
+        else:
+            whole = True
+    if not following:
+        return ""
+    branches = [re.escape(first) + any_literal(rest) for first, rest in following.items()]
+    joined = branches[0] if len(branches) == 1 and not whole else f"(?:{'|'.join(branches)})"
+    return f"{joined}?" if whole else joined
