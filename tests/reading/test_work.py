@@ -25,8 +25,8 @@ LINES_CALL = "```tool\nTOOL_NAME: write_to_file\nBEGIN_ARG: content\n"
 # How the text begins, what is repeated, and the calls for each delta at most.
 TEXTS: dict[str, tuple[str, str, float]] = {
     "one long line": ("", "The quick brown fox jumps over the lazy dog again and so on. ", 2.8),
-    "prose": ("", "The quick brown fox jumps over the lazy dog.\nIt `does` so again, and nobody minds.\n\n", 6),
-    "angle brackets": ("", "if a < b then <b>x</b> <i> </ <func <p>\n", 17),
+    "prose": ("", "The quick brown fox jumps over the lazy dog.\nIt `does` so again, and nobody minds.\n\n", 3.8),
+    "angle brackets": ("", "if a < b then <b>x</b> <i> </ <func <p>\n", 14),
     "a string argument": (CALL, "The quick brown fox jumps over the lazy dog.\nIt `does` so again.\n\n", 9.8),
     "a string argument in JSON": (JSON_CALL, "The quick brown fox jumps over the lazy dog. It `does` so again. ", 8),
     "with escapes": (JSON_CALL, "The quick brown fox jumps over the lazy dog.\\nIt `does` so again.\\n\\n", 14),

@@ -128,7 +128,6 @@ class Table:
         """Made when first asked for: only openers inside a line are looked for so."""
         return _heads(self._literals, self._around)
 
-
     @cached_property
     def any(self) -> AnyOf:
         """Tells of those that three characters tell from others, without a name."""

@@ -108,6 +108,7 @@ class _Places:
         self.special: dict[re.Pattern[str], Search] = {}
         self.stray_before = self.stray_at_end = None
         self.stray_reach = 0
+        self.stray_first = frozenset(word[0] for word in stray_words)
         if stray_words:
             words = "|".join(map(re.escape, stray_words))
             parts = "|".join(re.escape(part) for part in sorted(prefixes_of(stray_words), reverse=True) if part)
@@ -186,6 +187,11 @@ class Openers:
         if self._start.maybe_in_line(piece, line_start=line_start):
             return True
         return self._stray_from(piece, 0, line_start=line_start) < len(piece)
+
+    def may_start_line(self, piece: str) -> bool:
+        """Whether a line that begins with `piece` may begin with an opener or a stray word, or blanks come first."""
+        first = piece[0]
+        return first in " \t" or first in self._places.stray_first or self._start.may_begin(piece, 0)
 
     def find(self, text: str, start: int, *, line_start: bool, message_start: bool, ended: bool) -> Opener | None:
         """The first opener at or after `start`; None also where a longer one may still be arriving.

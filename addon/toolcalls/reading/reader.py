@@ -38,6 +38,8 @@ from toolcalls.values.toolbox import Toolbox
 # beginnings would be read once for each of them. Past this, and a few times the text, it is read for others only.
 _MAX_WASTE = 65536
 _MESSAGE_END = "<|end|>"  # an opener that begins with it follows a message (`harmony`)
+# What a piece has before its line ends, these, and what it has after them. No piece with text between two matches.
+_LINE_END = re.compile(r"([^\r\n]*)([\r\n]*)([^\r\n]*)")
 # What comes before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
 _LETTER = re.compile(r"[A-Za-z]\Z")
 _INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
@@ -63,6 +65,7 @@ class Reader:
         "_limits",
         "_looked_alike",
         "_message_start",
+        "_next_line",
         "_only_call",
         "_openers",
         "_own_line",
@@ -146,6 +149,7 @@ class Reader:
         self._message_start = message_start  # only white space comes before this place in its message
         self._special: Search | None = None
         self._in_line: Search | None = None  # `_special`, also where a line goes on of which the end is held
+        self._next_line: Search | None = None  # at the start of a line: what `_in_line` was, and is in it again
         self._refused: str | None = None  # the latest piece whose end is held, from there on, though a line goes on
         self._refused_from = 0
         self._look_for(results=False)
@@ -206,6 +210,9 @@ class Reader:
             return True
         if not self._idle or not piece or piece is self._refused:
             return False
+        at_line_end = self._next_line is not None or "\n" in piece or "\r" in piece
+        if at_line_end and self._passes_line_end(piece):
+            return True
         message_start = self._message_start
         if self._openers.possible(piece, line_start=self._position.line_start, message_start=message_start):
             return False
@@ -226,6 +233,37 @@ class Reader:
         if stop >= 0:
             self._refused, self._refused_from = piece, stop
         return False
+
+    def _passes_line_end(self, piece: str) -> bool:
+        """Whether a piece is text of one line and of the next, or of a line that begins. If so, it has been read."""
+        search = self._next_line or self._in_line
+        parts = _LINE_END.fullmatch(piece)
+        if search is None or parts is None:
+            return False
+        before, ends, behind = parts.groups()
+        if before and not self._is_text(before, search, starts_line=self._next_line is not None, ends_line=bool(ends)):
+            return False
+        if behind and not self._is_text(behind, search, starts_line=True):
+            return False
+        self._ledger.pass_on(piece)
+        if behind or not ends:
+            self._special = self._in_line = search
+            self._next_line = None
+            self._keep = self._ledger.shown.keep
+        else:
+            self._special = self._in_line = None
+            self._next_line = search
+        return True
+
+    def _is_text(self, piece: str, search: Search, *, starts_line: bool, ends_line: bool = False) -> bool:
+        """Whether a piece of a line is text whatever comes after it. `ends_line`: the end of the line does."""
+        if starts_line and self._openers.may_start_line(piece):
+            return False
+        if search(piece) is None:
+            return True
+        if not piece.isascii() or self._openers.inside_line(piece, 0) < len(piece):
+            return False
+        return ends_line or not _may_close(piece)
 
     def _read_in_line(self, piece: str) -> list[Event] | None:
         """`read` where a line goes on, of which at most the end of what came is held; None where more may happen."""
@@ -256,7 +294,7 @@ class Reader:
     def _set_busy(self) -> None:
         """Something is read: what comes next does not just pass."""
         self._idle = False
-        self._special = self._in_line = self._refused = None
+        self._special = self._in_line = self._next_line = self._refused = None
 
     def _set_idle(self, *, idle: bool, in_line: bool = False) -> None:
         """Note whether nothing is held, and what to look for in the next piece then: all that may begin an opener, and
@@ -265,7 +303,7 @@ class Reader:
         in_line   nothing is held but the end of a line, which may become an opener
         """
         self._idle = idle
-        self._refused = None
+        self._next_line = self._refused = None
         self._keep = self._ledger.shown.keep
         position = self._position
         special = position.special if (idle or in_line) and not self._message_start else None
