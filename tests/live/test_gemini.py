@@ -56,14 +56,14 @@ def test_the_sdk(running: Host, route: str, way: str) -> None:
     options = types.HttpOptions(
         base_url=running.dump.url + base, timeout=int(LIMIT * 1000), api_version="v1beta", client_args={"verify": False}
     )
-    client = genai.Client(api_key="made-up", http_options=options)
     asking = {"model": "gemini-x", "contents": "Go.", "config": types.GenerateContentConfig(tools=TOOLS)}
-    if way != "whole":
-        chunks = list(client.models.generate_content_stream(**asking))
-        path = f"{base}/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
-    else:
-        chunks = [client.models.generate_content(**asking)]
-        path = f"{base}/v1beta/models/gemini-x:generateContent"
+    with genai.Client(api_key="made-up", http_options=options) as client:
+        if way != "whole":
+            chunks = list(client.models.generate_content_stream(**asking))
+            path = f"{base}/v1beta/models/gemini-x:streamGenerateContent?alt=sse"
+        else:
+            chunks = [client.models.generate_content(**asking)]
+            path = f"{base}/v1beta/models/gemini-x:generateContent"
     parts = [part for chunk in chunks for part in chunk.candidates[0].content.parts]
     assert "".join(part.text or "" for part in parts) == text
     assert [(part.function_call.name, part.function_call.args) for part in parts if part.function_call] == calls

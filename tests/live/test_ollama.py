@@ -46,9 +46,9 @@ def test_the_sdk(running: Host, route: str, stream: bool) -> None:
     said, text, calls, status = KINDS[route]
     running.upstream.replies = [upstream(said, stream=stream)]
     base = f"/{route}{running.prefix()}"
-    client = ollama.Client(host=running.dump.url + base, timeout=LIMIT, verify=False)
-    answer = client.chat(model="m", messages=[{"role": "user", "content": "Go."}], tools=TOOLS, stream=stream)
-    lines = list(answer) if stream else [answer]
+    with ollama.Client(host=running.dump.url + base, timeout=LIMIT, verify=False) as client:
+        answer = client.chat(model="m", messages=[{"role": "user", "content": "Go."}], tools=TOOLS, stream=stream)
+        lines = list(answer) if stream else [answer]
     assert "".join(one.message.content or "" for one in lines) == text
     got = [made.function for one in lines for made in one.message.tool_calls or ()]
     assert [(function.name, dict(function.arguments)) for function in got] == calls
@@ -68,9 +68,9 @@ def test_a_completion_is_observed(running: Host, stream: bool) -> None:
     kind = "application/x-ndjson" if stream else "application/json"
     running.upstream.replies = [Reply([body], {"content-type": kind})]
     base = f"/lift{running.prefix()}"
-    client = ollama.Client(host=running.dump.url + base, timeout=LIMIT, verify=False)
-    answer = client.generate(model="m", prompt="Go.", stream=stream)
-    assert "".join(one.response for one in (answer if stream else [answer])) == f"Go.\n{INVOKE[0]}"
+    with ollama.Client(host=running.dump.url + base, timeout=LIMIT, verify=False) as client:
+        answer = client.generate(model="m", prompt="Go.", stream=stream)
+        assert "".join(one.response for one in (answer if stream else [answer])) == f"Go.\n{INVOKE[0]}"
     data = running.flow(f"{base}/api/generate").metadata[flow_metadata.REPORT]
     assert [verdict["reason"] for verdict in data["verdicts"]] == ["api_without_calls"]
     assert "the API has no place for calls" in data["evidence"]

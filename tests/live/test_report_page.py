@@ -686,7 +686,8 @@ def _asks_for_the_login(url: str) -> None:
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(url + path, timeout=LIMIT)
         assert refused.value.code == 403
-        body = refused.value.read().decode()
+        with refused.value as answer:
+            body = answer.read().decode()
         assert "ses_7f3a" not in body
         assert "Log in at" in body
 

@@ -60,7 +60,8 @@ def _status(port: int) -> int:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=LIMIT) as reply:
             return int(reply.status)
     except urllib.error.HTTPError as error:
-        return error.code
+        with error:
+            return error.code
     except OSError:
         return 0
 

@@ -71,8 +71,12 @@ class Socket:
         self._closed = False
         self._refused: tuple[int, dict[str, str]] | None = None
         self._body = b""
-        while not isinstance(accepted := self._next(), AcceptConnection):
-            pass
+        try:
+            while not isinstance(accepted := self._next(), AcceptConnection):
+                pass
+        except BaseException:
+            self._socket.close()  # nobody else has it yet
+            raise
         self.deflates = bool(accepted.extensions)  # whether messages are compressed
 
     def _next(self) -> object:

@@ -130,7 +130,7 @@ class Table:
 
     @cached_property
     def any(self) -> AnyOf:
-        """Tells of those that three characters tell from others, without a name."""
+        """For a long text. Without openers that begin with one sign and a tool's name: only the name tells them."""
         around = (before for before in self._around if len(before) >= _HEAD)
         return AnyOf(opener[:_DEEP] for opener in (*self._literals, *around))
 

@@ -39,7 +39,7 @@ from toolcalls.text.quoting_marks import (
 
 # Shorter pieces of a line are kept one by one, so that what is kept of it is bounded.
 _SHORT = 16
-MOST_UNREAD = 1024  # characters that are kept until somebody asks
+MOST_UNREAD = 1024  # characters that are kept until somebody asks; one piece may have more
 # Containers (quotes and list items) that are tracked; deeper nesting is no reply's own text.
 MAX_DEPTH = 16
 
