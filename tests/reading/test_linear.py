@@ -93,15 +93,30 @@ def test_reading_is_linear(kind: str, policy: PolicyName) -> None:
     grows_with_its_input(work, smaller(4000))
 
 
-@pytest.mark.parametrize(
-    "kind", ["openers without names", "wrappers that hold nothing", "tags in an argument", "whole calls"]
-)
-def test_a_reply_in_one_piece_is_read_linearly(kind: str) -> None:
+@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("before", [(), ("So",)], ids=["a whole reply", "the rest of one"])
+def test_a_reply_in_one_piece_is_read_linearly(kind: str, before: tuple[str, ...]) -> None:
     def work(size: int) -> Callable[[], object]:
         text = text_of(kind, size)
-        return lambda: read(Route(max_candidates=1 << 30), [text])
+        return lambda: read(Route(max_candidates=1 << 30), [*before, text])
 
-    grows_with_its_input(work, smaller(20_000))
+    grows_with_its_input(work, smaller(12_000))
+
+
+LONG_PARTS = {
+    "the line that ends": lambda size: f"{'x' * size}\na\nb",
+    "line ends": lambda size: f"a{chr(10) * size}b\nc",
+    "the next line": lambda size: f"a\n{'x' * size}\nb",
+}
+
+
+@pytest.mark.parametrize("kind", LONG_PARTS)
+def test_a_piece_of_several_lines_is_read_linearly(kind: str) -> None:
+    def work(size: int) -> Callable[[], object]:
+        text = LONG_PARTS[kind](size)
+        return lambda: read(Route(), ["So", text])
+
+    grows_with_its_input(work, smaller(12_000))
 
 
 @pytest.mark.parametrize("kind", ["a call's argument", "white space behind a call"])

@@ -39,7 +39,7 @@ from toolcalls.values.toolbox import Toolbox
 _MAX_WASTE = 65536
 _MESSAGE_END = "<|end|>"  # an opener that begins with it follows a message (`harmony`)
 # What a piece has before its line ends, these, and what it has after them. No piece with text between two matches.
-_LINE_END = re.compile(r"([^\r\n]*)([\r\n]*)([^\r\n]*)")
+_LINE_END = re.compile(r"([^\r\n]*+)([\r\n]*+)([^\r\n]*+)")
 # What comes before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
 _LETTER = re.compile(r"[A-Za-z]\Z")
 _INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
