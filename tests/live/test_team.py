@@ -3,8 +3,15 @@
 import asyncio
 import re
 import shlex
+import socket
+import subprocess
+import sys
+import threading
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -12,7 +19,7 @@ import pytest
 from support.loopback import LIMIT, Dump, mitmdump
 from support.repository import REPO
 from support.screens import reserved_port
-from support.team import PacedUpstream, Stream, haproxy, read_stream, team
+from support.team import RELOAD, PacedUpstream, Stream, haproxy, read_stream, team
 from support.teamscenes import kill_and_reload
 from support.waiting import seen
 from toolcalls.mitm.start import mitmproxy_options
@@ -35,6 +42,62 @@ def test_workers_are_killed_and_restarted_under_streams(tmp_path: Path) -> None:
                 assert [one.worker for one in again] == [one.worker for one in outcome.after]
 
     asyncio.run(scene())
+
+
+def test_a_worker_that_was_away_for_long_is_waited_for(tmp_path: Path) -> None:
+    """HAProxy takes it for down, and looks again a while after it answers. Until then it gets no requests."""
+    said, statuses = list[str](), ["DRAIN", "DOWN 1/1", "DOWN 1/1", "UP"]
+
+    def answer(connection: socket.socket) -> bytes:
+        said.append(connection.recv(4096).decode().strip())
+        if said[-1] == "show stat":
+            return f"# pxname,svname,scur,status\nworkers,w1,0,{statuses.pop(0)}\n".encode()
+        if said[-1] == "show servers state":
+            named = "be_name srv_name srv_addr srv_port srv_check_port"
+            return f"1\n# {named}\nworkers w1 127.0.0.1 1 {health.server_port}\n".encode()
+        return b"\n"
+
+    def serve() -> None:
+        while statuses:
+            connection, _ = admin.accept()
+            with connection:
+                connection.sendall(answer(connection))
+
+    with socket.socket(socket.AF_UNIX) as admin, health_check() as health:
+        admin.settimeout(LIMIT)
+        admin.bind(str(tmp_path / "admin.sock"))
+        admin.listen()
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        arguments = ["--socket", str(tmp_path / "admin.sock"), "w1", sys.executable, "-c", ""]
+        done = subprocess.run([sys.executable, str(RELOAD), *arguments], capture_output=True, text=True, check=False)
+        thread.join(LIMIT)
+    assert (done.returncode, done.stdout) == (0, "w1 is restarted\n"), done.stderr
+    states = [line.rpartition(" ")[2] for line in said if line.startswith("set server")]
+    assert states == ["drain", "ready"]
+    assert not statuses
+
+
+@contextmanager
+def health_check() -> Iterator[HTTPServer]:
+    """A server that answers each request with a 200."""
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join(LIMIT)
 
 
 def test_a_health_check_is_answered_beside_the_traffic(tmp_path: Path) -> None:
