@@ -25,7 +25,7 @@ demo: setup ## play a recorded reply through mitmdump: what came in, what went o
 test: setup ## run the tests, the large products of cases and cuts by sample (SEED=17 repeats one)
 	@TESTS=some SEED='$(SEED)' $(PYTEST) --durations 5 --durations-min 2 $(ARGS)
 
-test-all: setup ## run everything that is checked, nothing by sample (a quarter of an hour)
+test-all: setup ## run everything that is checked, nothing by sample (over half an hour)
 	@TESTS=all $(PYTEST) --durations 10 --durations-min 2 $(ARGS)
 
 test-long: setup ## run what takes hours: thousands of examples of each law, every cut, the load, all of `make reliability`
