@@ -21,7 +21,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 AMOUNT = os.environ.get("TESTS", "all")
-EACH = 3
+EACH = 2
 EXAMPLES = {
     "quick": lambda _: 5,
     "mutate": int,
