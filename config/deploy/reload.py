@@ -6,9 +6,9 @@
 
 The worker gets no more requests (`drain`, https://docs.haproxy.org/2.6/management.html#9.3-set%20server). When its last
 stream has ended, COMMAND runs, which must come back when the old process is gone. When the new one answers the health
-check, the worker gets requests again, as soon as HAProxy has seen it, too. Exit status 0: done. 1: streams were still
-open when the time was over, or the worker does not answer; the line that is printed says which, and whether the worker
-gets requests now.
+check, and HAProxy has seen that, the worker gets requests again. Exit status 0: done. 1: streams were still open when
+the time was over, or the worker does not answer; the line that is printed says which, and whether the worker gets
+requests now.
 
 Needs nothing but Python's standard library and the right to write to HAProxy's socket.
 """
@@ -67,8 +67,8 @@ class HAProxy:
         return int(self._row("show stat", ",", worker)["scur"])
 
     def is_up(self, worker: str) -> bool:
-        """Whether HAProxy has seen that the worker is there, so that it gets requests."""
-        return self._row("show stat", ",", worker)["status"].startswith("UP")
+        """Whether HAProxy gives the worker requests: it has seen that it is there, or does not look."""
+        return self._row("show stat", ",", worker)["status"].startswith(("UP", "no check"))
 
     def health(self, worker: str) -> str:
         """The address that HAProxy asks whether the worker is there."""
@@ -95,9 +95,10 @@ def reload(haproxy: HAProxy, worker: str, command: list[str], wait: float) -> No
             raise NotReloaded(f"{worker}: {address} does not answer; it gets no requests")
         time.sleep(PAUSE)
     haproxy.set_state(worker, "ready")
-    while not haproxy.is_up(worker):  # of one that was away for long it learns by its next check
+    until = time.monotonic() + ANSWERS
+    while not haproxy.is_up(worker):  # its next check finds a worker that was away for long
         if time.monotonic() > until:
-            raise NotReloaded(f"{worker}: it answers, and HAProxy has not seen it in {ANSWERS:g} s")
+            raise NotReloaded(f"{worker}: it answers, but HAProxy takes it for down; it gets no requests")
         time.sleep(PAUSE)
 
 

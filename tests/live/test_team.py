@@ -9,14 +9,11 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from support.loopback import LIMIT, Dump, mitmdump
+from support.loopback import LIMIT, Dump, Reply, mitmdump, upstream
 from support.repository import REPO
 from support.screens import reserved_port
 from support.team import RELOAD, PacedUpstream, Stream, haproxy, read_stream, team
@@ -44,9 +41,10 @@ def test_workers_are_killed_and_restarted_under_streams(tmp_path: Path) -> None:
     asyncio.run(scene())
 
 
-def test_a_worker_that_was_away_for_long_is_waited_for(tmp_path: Path) -> None:
-    """HAProxy takes it for down, and looks again a while after it answers. Until then it gets no requests."""
-    said, statuses = list[str](), ["DRAIN", "DOWN 1/1", "DOWN 1/1", "UP"]
+@pytest.mark.parametrize("after", [["DOWN 1/1", "DOWN 1/1", "UP"], ["UP"], ["no check"]])
+def test_a_restart_is_over_when_the_worker_gets_requests(after: list[str], tmp_path: Path) -> None:
+    """HAProxy takes one that was away for long for down, and looks again a while after it answers."""
+    said, statuses = list[str](), ["DRAIN", *after]
 
     def answer(connection: socket.socket) -> bytes:
         said.append(connection.recv(4096).decode().strip())
@@ -54,7 +52,7 @@ def test_a_worker_that_was_away_for_long_is_waited_for(tmp_path: Path) -> None:
             return f"# pxname,svname,scur,status\nworkers,w1,0,{statuses.pop(0)}\n".encode()
         if said[-1] == "show servers state":
             named = "be_name srv_name srv_addr srv_port srv_check_port"
-            return f"1\n# {named}\nworkers w1 127.0.0.1 1 {health.server_port}\n".encode()
+            return f"1\n# {named}\nworkers w1 127.0.0.1 1 {health.url.rpartition(':')[2]}\n".encode()
         return b"\n"
 
     def serve() -> None:
@@ -63,7 +61,7 @@ def test_a_worker_that_was_away_for_long_is_waited_for(tmp_path: Path) -> None:
             with connection:
                 connection.sendall(answer(connection))
 
-    with socket.socket(socket.AF_UNIX) as admin, health_check() as health:
+    with socket.socket(socket.AF_UNIX) as admin, upstream(Reply([b"ready\n"])) as health:
         admin.settimeout(LIMIT)
         admin.bind(str(tmp_path / "admin.sock"))
         admin.listen()
@@ -76,28 +74,6 @@ def test_a_worker_that_was_away_for_long_is_waited_for(tmp_path: Path) -> None:
     states = [line.rpartition(" ")[2] for line in said if line.startswith("set server")]
     assert states == ["drain", "ready"]
     assert not statuses
-
-
-@contextmanager
-def health_check() -> Iterator[HTTPServer]:
-    """A server that answers each request with a 200."""
-
-    class Answers(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Answers) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join(LIMIT)
 
 
 def test_a_health_check_is_answered_beside_the_traffic(tmp_path: Path) -> None:

@@ -37,7 +37,6 @@ def _read(route: Route, pieces: list[str], *, cut: bool) -> list[Event]:
 
 
 @pytest.mark.sampled(40)
-@pytest.mark.whole
 @pytest.mark.parametrize("dialect", all_dialects())
 def test_no_cut_matters_and_nothing_is_lost(dialect: str) -> None:
     random = Random(f"{SEED} {dialect}")

@@ -28,7 +28,7 @@ _DEEP = 6  # those by which `<list_files>` is no `<li>`
 ORDINARY = re.compile(r"(?!functions\.)[A-Za-z][A-Za-z0-9_.-]*")
 PROBE = "zqProbe9"  # stands for any of them; no dialect has it in its own marks
 _FIRST_OF_NAME = "[A-Za-z]"
-_LONG = 4096  # characters: whether a longer text has an opener at all is asked before it is looked for
+_LONG = 4096  # characters: a text of this length or more is asked first whether it has any opener at all
 
 # Dialects that may begin with an opener, by the turn in which they are asked. A mark that opens no call has none.
 type Owners = dict[int, Dialect]
@@ -89,6 +89,7 @@ class Table:
     deep       the first six characters of those that have them; `shallow`: the first three of the others
     spans      some are on two lines
     angled     a `<` stands only where one begins
+    any        whether a long text has one of those that need no name to be told
     """
 
     def __init__(self, openers: Mapping[str, Owners]) -> None:
@@ -130,7 +131,7 @@ class Table:
 
     @cached_property
     def any(self) -> AnyOf:
-        """For a long text. Without openers that begin with one sign and a tool's name: only the name tells them."""
+        """What a long text is asked for first. `Literals` adds those with a tool's name right at their beginning."""
         around = (before for before in self._around if len(before) >= _HEAD)
         return AnyOf(opener[:_DEEP] for opener in (*self._literals, *around))
 

@@ -38,7 +38,7 @@ from toolcalls.values.toolbox import Toolbox
 # beginnings would be read once for each of them. Past this, and a few times the text, it is read for others only.
 _MAX_WASTE = 65536
 _MESSAGE_END = "<|end|>"  # an opener that begins with it follows a message (`harmony`)
-# What a piece has before its line ends, these, and what it has after them. No piece with text between two matches.
+# A line's end with what a piece has before and after it. A piece with a whole line in the middle does not match.
 _LINE_END = re.compile(r"([^\r\n]*+)([\r\n]*+)([^\r\n]*+)")
 # What comes before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
 _LETTER = re.compile(r"[A-Za-z]\Z")
@@ -237,7 +237,7 @@ class Reader:
     def _passes_line_end(self, piece: str) -> bool:
         """Whether a piece is text of one line and of the next, or of a line that begins. If so, it has been read."""
         search = self._next_line or self._in_line
-        parts = _LINE_END.fullmatch(piece)
+        parts = _LINE_END.fullmatch(piece) if search is not None else None
         if search is None or parts is None:
             return False
         before, ends, behind = parts.groups()
