@@ -39,7 +39,7 @@ def main():
     call = '<invoke name="write_to_file">\n<parameter name="content">%s</parameter>\n</invoke>'
     texts = {name: readers.filled(text, SIZE) for name, text in TEXTS.items()}
     texts["a call in text"] = call % readers.filled(readers.PROSE, SIZE)
-    texts["a call behind signs of HTML"] = readers.filled(readers.ANGLES, SIZE) + "\n" + call % "x"
+    texts["signs of HTML, then a call"] = readers.filled(readers.ANGLES, SIZE) + "\n" + call % "x"
     for name, text in texts.items():
         message = {"role": "assistant", "content": text}
         body = json.dumps({"id": "r", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()

@@ -89,7 +89,7 @@ class Table:
     deep       the first six characters of those that have them; `shallow`: the first three of the others
     spans      some are on two lines
     angled     a `<` stands only where one begins
-    any        whether a long text has one of those that need no name to be told
+    any        asked first of a long text: whether it may have one, but for those of a sign and a tool's name
     """
 
     def __init__(self, openers: Mapping[str, Owners]) -> None:
