@@ -7,15 +7,16 @@ stranger could send is sent at full size, with a bound on what is held.
 import gzip
 import json
 import random
-import tracemalloc
 import zlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import brotli
 import pytest
 import zstandard
 
+from support.allocations import allocates_at_most
 from support.chatclient import HEAD, chunk, ending, event
 from support.loopback import encoded
 from support.repository import REPO
@@ -529,14 +530,18 @@ def test_a_piece_decodes_to_no_more_than_its_limit(packed: tuple[str, Callable[[
             with pytest.raises(CodingError, match=str(limit)):
                 decoder.feed(data)
     bomb = pack(bytes(64 * MEGABYTE))
-    small = decoder_of(coding, 2 * MEGABYTE)
-    assert small is not None
-    tracemalloc.start()
-    with pytest.raises(CodingError):
-        small.feed(bomb)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert most < 12 * MEGABYTE
+
+    def refuse_the_bomb() -> Callable[[], None]:
+        small = decoder_of(coding, 2 * MEGABYTE)
+        assert small is not None
+
+        def work() -> None:
+            with pytest.raises(CodingError):
+                small.feed(bomb)
+
+        return work
+
+    allocates_at_most(refuse_the_bomb, peak=12 * MEGABYTE)
 
 
 @pytest.mark.parametrize("packed", PACKED.values(), ids=PACKED)
@@ -554,27 +559,31 @@ def test_what_is_packed_comes_out_however_it_is_cut(packed: tuple[str, Callable[
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-def peak(one: Exchange, body_pieces: list[bytes]) -> int:
-    """The most bytes that Python held more than at the start, while a body went through."""
-    tracemalloc.start()
-    before, _ = tracemalloc.get_traced_memory()
-    for piece in body_pieces:
-        one.feed(piece)
-    one.close()
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return most - before
+def goes_through(start: Callable[[], Exchange], body_pieces: list[bytes], *, peak: int) -> Exchange:
+    """Assert that a reply goes through a new exchange while at most so many bytes are held; returns an exchange."""
+    started: list[Exchange] = []
+
+    def prepare() -> Callable[[], object]:
+        one = start()
+        started.append(one)
+
+        def work() -> None:
+            for piece in body_pieces:
+                one.feed(piece)
+            one.close()
+
+        return work
+
+    allocates_at_most(prepare, peak=peak)
+    return started[-1]
 
 
 @pytest.mark.parametrize(
-    ("start", "name"),
-    [
-        ("", "text"),
-        ("<tool_call>", "never closed"),
-        ('<invoke name="No"><parameter name="a">', "a call that is declined"),
-    ],
+    "start",
+    ["", "<tool_call>", '<invoke name="No"><parameter name="a">'],
+    ids=["text", "never closed", "a call that is declined"],
 )
-def test_memory_does_not_grow_with_a_reply_that_passes(start: str, name: str) -> None:
+def test_memory_does_not_grow_with_a_reply_that_passes(start: str) -> None:
     """A tenth of B06, in events of 10 kB: 10 MB through, a few buffers held."""
 
     frames = [
@@ -582,7 +591,7 @@ def test_memory_does_not_grow_with_a_reply_that_passes(start: str, name: str) ->
         event(chunk({"content": start or "So. "})),
         *[event(chunk({"content": "x y " * 2500}))] * 1000,
     ]
-    assert peak(exchange(SPOKEN["openai_chat"], TOOLS), frames) < 4 * MEGABYTE, name
+    goes_through(partial(exchange, SPOKEN["openai_chat"], TOOLS), frames, peak=4 * MEGABYTE)
 
 
 @pytest.mark.parametrize("tools", [TOOLS, (Tool("Bash"),), (Tool("Other"),)], ids=["typed", "untyped", "undeclared"])
@@ -599,22 +608,25 @@ def test_no_grammar_keeps_more_than_a_call_may_have(tools: tuple[Tool, ...], pol
             route(policy=policy, max_buffer_bytes=2000, max_held_call_bytes=2000, max_call_chars=50_000),
             Request(tools=tools),
         )
-        reader = Reader(call_policy)
-        tracemalloc.start()
-        reader.feed(text[: text.index("START")])
-        before, _ = tracemalloc.get_traced_memory()
-        tracemalloc.reset_peak()
+        allocates_at_most(partial(reads_on, call_policy, text[: text.index("START")]), peak=300_000, of=name)
+
+
+def reads_on(policy: CallPolicy, beginning: str) -> Callable[[], None]:
+    """Reads the beginning of a call now, and 600 kB of its value when it is called."""
+    reader = Reader(policy)
+    reader.feed(beginning)
+
+    def work() -> None:
         for _ in range(100):
             reader.feed("some words " * 550)
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert most - before < 300_000, name
+
+    return work
 
 
 def test_a_line_without_an_end_is_held_up_to_its_limit() -> None:
     """A tenth of B04."""
-    one = exchange(SPOKEN["openai_chat"], TOOLS, route(max_frame_bytes=MEGABYTE))
-    assert peak(one, [b"data: ", *[b"x" * 10_000] * 1000]) < 6 * MEGABYTE
+    start = partial(exchange, SPOKEN["openai_chat"], TOOLS, route(max_frame_bytes=MEGABYTE))
+    one = goes_through(start, [b"data: ", *[b"x" * 10_000] * 1000], peak=6 * MEGABYTE)
     assert [note.rule for _, note in one.notes] == ["max_frame_bytes"]
 
 
@@ -718,25 +730,30 @@ def test_what_follows_of_a_blocked_call_is_not_kept_without_end() -> None:
         filters=(Filter("f", literal="never said", calls=True),),
         max_call_chars=50_000,
     )
-    one = exchange(SPOKEN["openai_chat"], TOOLS, ruled, processors=Processors(ruled, run=unavailable))
 
     def entry(arguments: str, **more: str) -> bytes:
         return event(chunk({"tool_calls": [{"index": 0, **more, "function": {"arguments": arguments}}]}))
 
     head = {"index": 0, "id": "n", "function": {"name": "Bash", "arguments": '{"command": "rm", "x": "'}}
-    one.feed(event(chunk({"tool_calls": [head]})))
     piece = entry("x" * 8000)
-    tracemalloc.start()
-    try:
-        for _ in range(600):
-            one.feed(piece)
-        held, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    one.feed(entry('"}') + ending("tool_calls"))
-    one.close()
-    assert [verdict.status for _, verdict in one.verdicts] == ["blocked"]
-    assert held < 1_000_000
+    started: list[Exchange] = []
+
+    def blocked() -> Callable[[], None]:
+        one = exchange(SPOKEN["openai_chat"], TOOLS, ruled, processors=Processors(ruled, run=unavailable))
+        one.feed(event(chunk({"tool_calls": [head]})))
+        started.append(one)
+
+        def work() -> None:
+            for _ in range(600):
+                one.feed(piece)
+
+        return work
+
+    allocates_at_most(blocked, held=1_000_000)
+    for one in started:
+        one.feed(entry('"}') + ending("tool_calls"))
+        one.close()
+        assert [verdict.status for _, verdict in one.verdicts] == ["blocked"]
 
 
 @pytest.mark.parametrize("start", [0, 10])

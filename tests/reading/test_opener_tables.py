@@ -5,11 +5,13 @@ a new set of tools costs is counted in Python calls and bytes, since a clock wou
 """
 
 import gc
-import tracemalloc
+from collections.abc import Callable
 from functools import partial
+from itertools import count, islice
 
 import pytest
 
+from support.allocations import allocates_at_most
 from support.pythoncalls import calls_of
 from toolcalls.dialects import all_dialects, chosen
 from toolcalls.events import CallEnd
@@ -38,13 +40,13 @@ def test_what_some_dialects_write_in_their_own_way_is_no_ordinary_name() -> None
     assert not any(map(ORDINARY.fullmatch, ODD))
 
 
-def names_of(tag: int, count: int) -> tuple[str, ...]:
-    return tuple(f"{('read', 'Write', 'list')[each % 3]}_{tag}_{each}" for each in range(count))
+def names_of(tag: int, size: int) -> tuple[str, ...]:
+    return tuple(f"{('read', 'Write', 'list')[each % 3]}_{tag}_{each}" for each in range(size))
 
 
-def request_of(tag: int, count: int) -> Request:
+def request_of(tag: int, size: int) -> Request:
     return Request(
-        tools=tuple(Tool(name, {"properties": {"path": {"type": "string"}}}) for name in names_of(tag, count))
+        tools=tuple(Tool(name, {"properties": {"path": {"type": "string"}}}) for name in names_of(tag, size))
     )
 
 
@@ -62,24 +64,27 @@ def read(request: Request) -> None:
 def test_a_new_set_of_tools_adds_little_to_a_reply() -> None:
     """Before names were looked up by themselves, each tool took hundreds of calls."""
     read(request_of(0, 5))
-    few, many = (calls_of(partial(read, request_of(count, count))) for count in (5, 120))
+    few, many = (calls_of(partial(read, request_of(size, size))) for size in (5, 120))
     assert few < 2000
     assert many - few < 10 * 115
 
 
 def test_a_set_of_tools_keeps_a_few_kilobytes() -> None:
     read(request_of(0, 60))
-    requests = [request_of(tag, 60) for tag in range(1, 41)]
-    gc.collect()
-    tracemalloc.start()
-    try:
-        for request in requests:
-            read(request)
+    tags = count(1)
+
+    def prepare() -> Callable[[], object]:
+        requests = [request_of(tag, 60) for tag in islice(tags, 40)]
         gc.collect()
-        kept, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert kept < 40 * 40_000
+
+        def work() -> None:
+            for request in requests:
+                read(request)
+            gc.collect()
+
+        return work
+
+    allocates_at_most(prepare, held=40 * 40_000)
 
 
 def test_the_same_tools_have_the_same_openers() -> None:

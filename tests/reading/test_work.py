@@ -3,11 +3,11 @@
 The bounds are a little above what is counted, so that a slower way shows. Whoever makes the reader do less lowers them.
 """
 
-import tracemalloc
 from collections.abc import Callable
 
 import pytest
 
+from support.allocations import allocates_at_most
 from support.pythoncalls import calls_of
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -85,12 +85,10 @@ def test_empty_pieces_keep_nothing() -> None:
     """Some servers send thousands of deltas without text, to keep a connection open."""
     reader = Reader(CallPolicy(Route(client="native", upstream="text"), Request(tools=(Tool("Bash"),))))
     list(reader.feed("Some words"))
-    tracemalloc.start()
-    try:
+
+    def work() -> None:
         for _ in range(20_000):
             assert reader.passes("")
-        kept, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert kept < 10_000
+
+    allocates_at_most(lambda: work, held=10_000)
     assert reader.passes(" of one line")

@@ -1,7 +1,7 @@
 """Where a place of a reply stands: the cases by hand, the quoting suite, any split, and markdown-it as the oracle."""
 
 import json
-import tracemalloc
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from support.allocations import allocates_at_most
 from support.repository import shared_path
 from support.sampling import examples
 from toolcalls.text.markdown import MAX_DEPTH, Position
@@ -405,31 +406,19 @@ LONG = {
 }  # fmt: skip
 
 
-def memory(text: str) -> tuple[int, int]:
-    """The bytes that are held after a text, and the most that were held within it."""
-    position = Position()
-    tracemalloc.start()
-    try:
-        for at in range(0, len(text), 4096):
-            position.advance(text[at : at + 4096])
-        current, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    position.reason()
-    return current, peak
-
-
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_memory_is_bounded(text: str) -> None:
-    """What other threads of the test run allocate meanwhile is counted, too: one of three measurements is enough."""
-    measured: list[tuple[int, int]] = []
-    for _ in range(3):
-        current, peak = memory(text)
-        measured.append((current, peak))
-        if current < 20_000 and peak < 100_000:
-            return
-    raise AssertionError(f"held in the end and at most: {measured}")
+    def advance() -> Callable[[], None]:
+        position = Position()
+
+        def work() -> None:
+            for at in range(0, len(text), 4096):
+                position.advance(text[at : at + 4096])
+
+        return work
+
+    allocates_at_most(advance, held=20_000, peak=100_000)
 
 
 # -- the oracle ----------------------------------------------------------------------------------------------------
