@@ -51,8 +51,12 @@ class ClientMemory:
 
 def session_of(headers: Mapping[str, str], host: str, body: bytes, request: Request) -> bytes:
     """A key for the session of a request. `headers` has lower-case names."""
-    fields = rawjson.fields(body)
-    names = (*(headers.get(name, "") for name in SESSION_HEADERS), *(rawjson.word(fields, key) for key in _BODY_KEYS))
-    id_ = next(filter(None, names), "")
+    id_ = next(filter(None, (headers.get(name) for name in SESSION_HEADERS)), None) or _named_in(body)
     first = "" if id_ or not request.quotable else str(request.quotable[0])
     return blake2b(f"{host}\0{id_}\0{first}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _named_in(body: bytes) -> str:
+    """The id that a body gives its session, "" for none."""
+    fields = rawjson.fields(body)
+    return next(filter(None, (rawjson.word(fields, key) for key in _BODY_KEYS)), "")

@@ -56,7 +56,8 @@ def _message(item: dict[str, Any]) -> dict[str, Any]:
 def _fetched(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """What past replies say of what the provider's own tools gave back."""
     for message in messages:
-        yield from fetched(message.get("annotations"), message.get("executed_tools"))
+        if "annotations" in message or "executed_tools" in message:
+            yield from fetched(message.get("annotations"), message.get("executed_tools"))
 
 
 def _prefill(last: Mapping[str, Any]) -> Iterator[str]:
