@@ -59,7 +59,7 @@ EVERY_SHAPE_ON = "openai_chat"
 def played(shapes: list[Any], form: str, wire: str) -> Sequence[Any]:
     """Those of a form's shapes that are played on a wire."""
     of = f"{form} {wire}"
-    return some(shapes if wire == EVERY_SHAPE_ON else a_few(shapes, 20, of), 3, of)
+    return some(shapes if wire == EVERY_SHAPE_ON else a_few(shapes, 12, of), 3, of)
 
 
 @cache
@@ -120,7 +120,7 @@ def test_a_call_over_several_blocks_is_one_call(form: str, wire: str, body_form:
 @pytest.mark.parametrize("form", FORMS)
 def test_no_reader_finds_a_forbidden_call_with_something_in_it(form: str) -> None:
     """In each of its places, also far more than a tag has, or than is held of a call that nobody forbids."""
-    played = a_few(inserted(form, "rm -rf x"), 120, form)
+    played = a_few(inserted(form, "rm -rf x"), 80, form)
     found = [(name, parts) for name, parts in played if is_forbidden(form, parts)]
     assert len(found) > 30
     for name, parts in some(found, 8, form):
