@@ -25,7 +25,7 @@ from mitmproxy.test import taddons, tflow, tutils
 import toolcalls
 from support.chatclient import HEAD, chunk, ending, event
 from support.loopback import EVENTS, PATH, asked, streamed
-from support.sampling import SAMPLED, some
+from support.sampling import SAMPLED, a_few, some
 from support.spoken import SPOKEN, Spoken, through
 from support.spoken import exchange as lifting
 from toolcalls.mitm.hooks import ToolCalls
@@ -250,9 +250,9 @@ def called(look: Callable[[CodeType], None]) -> Iterator[None]:
 
 
 def everywhere(make: Callable[[], Exchange], body: bytes, size: int) -> Iterator[tuple[CodeType, int, Exchange, bytes]]:
-    """What leaves, for a fault in the first two calls, one in the middle and the last of every function.
+    """What leaves, for a fault in two calls of every function: of the first two, one in the middle and the last.
 
-    A sampled run takes 50 functions, and one call of each.
+    `make test-long` takes all four; a sampled run takes 50 functions, and one call of each.
     """
     through(make(), body, size)  # what is made once for all is made here
     counts: Counter[CodeType] = Counter()
@@ -265,7 +265,7 @@ def everywhere(make: Callable[[], Exchange], body: bytes, size: int) -> Iterator
     for code in some(codes, 50, body):
         count = counts[code]
         numbers = sorted({1, min(2, count), (count + 1) // 2, count})
-        for number in some(numbers, 1, code.co_qualname):
+        for number in some(a_few(numbers, 2, code.co_qualname), 1, code.co_qualname):
             left = number
 
             def strike(met: CodeType, code: CodeType = code) -> None:
