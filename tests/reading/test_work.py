@@ -83,12 +83,16 @@ def test_a_long_text_without_openers_is_one_look(kind: str) -> None:
 
 def test_empty_pieces_keep_nothing() -> None:
     """Some servers send thousands of deltas without text, to keep a connection open."""
-    reader = Reader(CallPolicy(Route(client="native", upstream="text"), Request(tools=(Tool("Bash"),))))
-    list(reader.feed("Some words"))
 
-    def work() -> None:
-        for _ in range(20_000):
-            assert reader.passes("")
+    def prepare() -> Callable[[], None]:
+        reader = Reader(CallPolicy(Route(client="native", upstream="text"), Request(tools=(Tool("Bash"),))))
+        list(reader.feed("Some words"))
 
-    allocates_at_most(lambda: work, held=10_000)
-    assert reader.passes(" of one line")
+        def work() -> None:
+            for _ in range(20_000):
+                assert reader.passes("")
+            assert reader.passes(" of one line")
+
+        return work
+
+    allocates_at_most(prepare, held=10_000)

@@ -58,6 +58,12 @@ def dialects_of(text: str, texts: Iterable[str], key: str, keys: Iterable[str]) 
     return some(share(sorted(DIALECTS), turn, len(places)), 2, f"{text} {key}")
 
 
+def protecting(quotation: str, dialect: str, key: str) -> Sequence[PolicyName]:
+    """The policy that is tried where a quotation protects a call: one of those by which it does."""
+    found = [policy for policy in policies(quotation) if protects(quotation, dialect, policy)]
+    return a_few(found, 1, f"{quotation} {dialect} {key}")
+
+
 @pytest.mark.parametrize("key", BODIES)
 @pytest.mark.parametrize("quotation", QUOTATIONS)
 def test_a_quotation_goes_on_in_the_next_block(quotation: str, key: str) -> None:
@@ -66,9 +72,7 @@ def test_a_quotation_goes_on_in_the_next_block(quotation: str, key: str) -> None
     if key.startswith("gemini") and quotation in ONE_LINE:
         opener += "\n"
     for dialect in dialects_of(quotation, QUOTATIONS, key, BODIES):
-        for policy in a_few(policies(quotation), 1, f"{dialect} {key}"):
-            if not protects(quotation, dialect, policy):
-                continue
+        for policy in protecting(quotation, dialect, key):
             sent = body(["I will show it.\n\n", opener, written(dialect), closer])
             assert_untouched(partial(exchange, wire, form, policy), sent, f"{dialect}, {policy}")
 
@@ -79,9 +83,7 @@ def test_a_quotation_that_the_request_began_goes_on_in_the_reply(quotation: str,
     opener, closer = QUOTATIONS[quotation]
     wire, form, body, request = PREFILLED[key]
     for dialect in dialects_of(quotation, QUOTATIONS, key, PREFILLED):
-        for policy in a_few(policies(quotation), 1, f"{dialect} {key}"):
-            if not protects(quotation, dialect, policy):
-                continue
+        for policy in protecting(quotation, dialect, key):
             made = partial(exchange, wire, form, policy, request(opener))
             assert_untouched(made, body(written(dialect) + closer), f"{dialect}, {policy}")
 

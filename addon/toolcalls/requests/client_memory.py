@@ -51,7 +51,8 @@ class ClientMemory:
 
 def session_of(headers: Mapping[str, str], host: str, body: bytes, request: Request) -> bytes:
     """A key for the session of a request. `headers` has lower-case names."""
-    id_ = next(filter(None, (headers.get(name) for name in SESSION_HEADERS)), None) or _named_in(body)
+    named = next(filter(None, (headers.get(name) for name in SESSION_HEADERS)), None)
+    id_ = named or _named_in(body)  # a large body takes long to read
     first = "" if id_ or not request.quotable else str(request.quotable[0])
     return blake2b(f"{host}\0{id_}\0{first}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
