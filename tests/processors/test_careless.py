@@ -40,7 +40,7 @@ from support.carelessclients import ANY_STEP, STEPS, client_of, got
 from support.growth import grows_with_its_input
 from support.processorcases import route_of, words
 from support.repository import REPO
-from support.sampling import a_few, share, some
+from support.sampling import a_few, a_few_where, share, some
 from support.spoken import SPOKEN, through
 from support.strategies import law
 from toolcalls.dialects import about, all_dialects
@@ -120,9 +120,7 @@ def test_a_call_over_several_blocks_is_one_call(form: str, wire: str, body_form:
 @pytest.mark.parametrize("form", FORMS)
 def test_no_reader_finds_a_forbidden_call_with_something_in_it(form: str) -> None:
     """In each of its places, also far more than a tag has, or than is held of a call that nobody forbids."""
-    played = a_few(inserted(form, "rm -rf x"), 80, form)
-    found = [(name, parts) for name, parts in played if is_forbidden(form, parts)]
-    assert len(found) > 30
+    found = a_few_where(inserted(form, "rm -rf x"), lambda place: is_forbidden(form, place[1]), 40, form)
     for name, parts in some(found, 8, form):
         exchange = client_of(FORMS[form].dialect, "anthropic", "sse")
         blocks = blocks_of("anthropic", "sse", through(exchange, in_blocks("anthropic", "sse", parts)))

@@ -13,7 +13,8 @@ A sample depends on the seed and on what it is of, and not on the order of the t
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import islice
 from random import Random, SystemRandom
 
 import hypothesis
@@ -69,6 +70,15 @@ def a_few[T](population: Sequence[T], count: int, of: str) -> Sequence[T]:
     if DEEP or len(population) <= count:
         return population
     return [population[at] for at in sorted(Random(of).sample(range(len(population)), count))]
+
+
+def a_few_where[T](population: Sequence[T], holds: Callable[[T], bool], count: int, of: str) -> Sequence[T]:
+    """`count` of the members for which something holds, always the same; fewer are an error. `make test-long`: all."""
+    if DEEP:
+        return [member for member in population if holds(member)]
+    members = list(islice(filter(holds, Random(of).sample(population, len(population))), count))
+    assert len(members) == count, f"{of}: {len(members)} of {len(population)}, where {count} are asked for"
+    return members
 
 
 def share[T](population: Sequence[T], turn: int, turns: int) -> Sequence[T]:
