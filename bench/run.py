@@ -18,6 +18,7 @@ import looking
 import memory
 import page
 import processors
+import profiles
 import readers
 import recording
 import report
@@ -75,6 +76,7 @@ PARTS = {
     "whole": whole.main,
     "processors": print_processors,
     "events": print_events,
+    "profiles": profiles.main,
     "archive": archive.main,
     "peers": against.main,
     "looking": looking.main,

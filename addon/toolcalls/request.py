@@ -36,6 +36,8 @@ class Request:
 
     `conversation_tools` are those of the tools that the conversation itself declares, so that a server which keeps the
     conversation keeps them. `continues` is the id of a kept conversation, or of its latest reply; "" for none.
+
+    `session` is the id that the body gives to the session of its agent, "" for none.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -49,6 +51,7 @@ class Request:
     carries_calls: bool = True
     conversation_tools: tuple[Tool, ...] = ()
     continues: str = ""
+    session: str = ""
 
     @property
     def names_tool(self) -> bool:

@@ -19,6 +19,7 @@ from toolcalls.insight.redaction import redacted_text
 from toolcalls.insight.request_body import Body, body_of
 from toolcalls.requests.turns import Block, Conversation, PastCall, Result, Text, formats
 from toolcalls.values import rawjson
+from toolcalls.wires.session_ids import SESSION_KEYS
 
 EXCERPT = 280  # characters of a message that are shown
 KEPT = 64 * 1024  # characters of a message that are kept, to say how another one differs from it
@@ -190,10 +191,10 @@ def _digest_of_texts(role: str, texts: list[str]) -> str:
 
 
 def _session(body: Body) -> str:
-    """`prompt_cache_key`, Code Assist's `session_id`, or Claude Code's `metadata.user_id`: JSON with `session_id`, or a
+    """An id under a name of its own, or Claude Code's `metadata.user_id`: JSON with `session_id`, or a
     text that ends with it. The rest of a user's id names an account, and is nobody's business.
     """
-    if key := body.text("prompt_cache_key") or body.text("session_id"):
+    if key := next(filter(None, map(body.text, SESSION_KEYS)), ""):
         return key
     user_id = rawjson.word(rawjson.fields(body.members.get("metadata")), "user_id")
     if user_id.startswith("{"):

@@ -154,7 +154,7 @@ def plan_for(
     route = select(config, host=request.pretty_host, path=request.path, model=asked.model, wire=wire.name)
     headers = _by_name(request.headers)
     if clients is not None:
-        recognised = _recognised(clients, session_of(headers, request.pretty_host, body, asked), headers, config)
+        recognised = _recognised(clients, session_of(headers, request.pretty_host, asked), headers, config)
     decision = decide(route, asked, headers, config.vtc_client_patterns, recognised=recognised)
     call_policy, tools = call_policy_of(route, asked, decision)
     agent = headers.get("user-agent", "")

@@ -58,7 +58,7 @@ class SharedMemory:
 
     def _session_sought(self, wire: Wire, request: http.Request, body: bytes) -> dict[str, str]:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        session = session_of(headers, request.pretty_host, body, wire.request(body))
+        session = session_of(headers, request.pretty_host, wire.request(body))
         if session in self._asked or self.clients.recall(session) is not None:
             return {}
         self._asked[session] = None

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from hashlib import blake2b
 
 from toolcalls.request import Request
-from toolcalls.values import rawjson
 
 # Headers in which agents send the id of their session.
 SESSION_HEADERS = (
@@ -18,7 +17,6 @@ SESSION_HEADERS = (
     *("x-session-affinity", "thread-id"),
 )
 _SESSIONS = 4096  # how many are remembered
-_BODY_KEYS = ("prompt_cache_key", "session_id")
 
 
 class ClientMemory:
@@ -49,15 +47,9 @@ class ClientMemory:
         return self._matched.get(session)
 
 
-def session_of(headers: Mapping[str, str], host: str, body: bytes, request: Request) -> bytes:
+def session_of(headers: Mapping[str, str], host: str, request: Request) -> bytes:
     """A key for the session of a request. `headers` has lower-case names."""
     named = next(filter(None, (headers.get(name) for name in SESSION_HEADERS)), None)
-    id_ = named or _named_in(body)  # a large body takes long to read
+    id_ = named or request.session
     first = "" if id_ or not request.quotable else str(request.quotable[0])
     return blake2b(f"{host}\0{id_}\0{first}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _named_in(body: bytes) -> str:
-    """The id that a body gives its session, "" for none."""
-    fields = rawjson.fields(body)
-    return next(filter(None, (rawjson.word(fields, key) for key in _BODY_KEYS)), "")

@@ -347,6 +347,7 @@ SHARED = frozenset(
         "mending",
         "ollama_answer",
         "replacement",
+        "session_ids",
         "translation",
         "vertex",
     }

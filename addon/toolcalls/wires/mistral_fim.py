@@ -9,6 +9,7 @@ from functools import partial
 from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.wires import Codec, ObservedCodec, Wire, all_wires
+from toolcalls.wires.session_ids import session_in
 
 
 def _codec(*, streamed: bool) -> Codec:
@@ -25,6 +26,7 @@ def request_of(body: bytes) -> Request:
         model=model if isinstance(model, str) else "",
         quotable=tuple(text for text in texts if isinstance(text, str) and text),
         carries_calls=False,
+        session=session_in(fields),
     )
 
 

@@ -40,6 +40,7 @@ from toolcalls.values.conversion import is_object
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, Undivided, Wire, function_tools, ollama_answer
 from toolcalls.wires.mending import Ids, Mended, Mending, as_object
+from toolcalls.wires.session_ids import session_in
 
 _LANE = 0
 _WORDS = {"tool_calls": "stop"}
@@ -353,6 +354,7 @@ def request_of(body: bytes) -> Request:
         quotable=texts("user", "tool"),
         prefill=texts("assistant")[-1:] if _is_prefill(messages) else (),
         response_format=bool(fields.get("format")),
+        session=session_in(fields),
     )
 
 

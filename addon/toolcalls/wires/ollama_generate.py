@@ -8,6 +8,7 @@ from toolcalls.events import Finish, Reasoning, Text
 from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.wires import Part, ReadOnlyCodec, Wire
+from toolcalls.wires.session_ids import session_in
 
 
 class _Codec(ReadOnlyCodec):
@@ -41,6 +42,7 @@ def request_of(body: bytes) -> Request:
         quotable=(prompt,) if isinstance(prompt, str) and prompt else (),
         response_format=bool(fields.get("format")),
         carries_calls=False,
+        session=session_in(fields),
     )
 
 

@@ -12,6 +12,7 @@ from toolcalls.events import Finish, Text
 from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.wires import STREAM_END, Part, ReadOnlyCodec, Wire
+from toolcalls.wires.session_ids import session_in
 
 
 class _Codec(ReadOnlyCodec):
@@ -55,6 +56,7 @@ def request_of(body: bytes) -> Request:
         model=model if isinstance(model, str) else "",
         quotable=tuple(text for text in prompts if isinstance(text, str) and text),
         carries_calls=False,
+        session=session_in(fields),
     )
 
 

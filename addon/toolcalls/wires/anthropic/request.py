@@ -7,6 +7,7 @@ from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
 from toolcalls.wires.anthropic.blocks import fetched
 from toolcalls.wires.declared_tools import RequestReader
+from toolcalls.wires.session_ids import SESSION_KEYS, session_in
 
 # Tools that the provider defines and the client runs; all others of its own run at the provider and are never called.
 _CLIENT_TOOLS = ("bash_", "computer_", "memory_", "text_editor_")
@@ -56,6 +57,7 @@ def request_of(body: bytes) -> Request:
         quotable=tuple(_quotable(messages)),
         prefill=tuple(text for last in messages[-1:] if _is_assistants(last) for text in _texts(last.get("content"))),
         response_format=_is_structured(fields),
+        session=session_in(fields),
     )
 
 
@@ -152,4 +154,6 @@ def _quotable(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
                 pending.extend(reversed(inner) if isinstance(inner, list) else ())
 
 
-_BODIES = RequestReader(("messages", "model", "tool_choice", "system", "output_config", "output_format"), _tools)
+_BODIES = RequestReader(
+    ("messages", "model", "tool_choice", "system", "output_config", "output_format", *SESSION_KEYS), _tools
+)

@@ -11,6 +11,7 @@ from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, ReadOnlyCodec
+from toolcalls.wires.session_ids import session_in
 
 _LISTS = ("outputs", "results", "generations", "completions", "choices")  # of several replies
 _TEXTS = ("generation", "outputText", "completion", "text")
@@ -52,4 +53,8 @@ def request_of(body: bytes) -> Request:
     prompts = [fields[key] for key in ("prompt", "inputText") if key in fields] if isinstance(fields, dict) else []
     if not prompts:
         raise ValueError("the request body has neither `messages` nor a prompt")
-    return Request(quotable=tuple(text for text in prompts if isinstance(text, str) and text), carries_calls=False)
+    return Request(
+        quotable=tuple(text for text in prompts if isinstance(text, str) and text),
+        carries_calls=False,
+        session=session_in(fields),
+    )

@@ -5,6 +5,7 @@ from typing import Any
 
 from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
+from toolcalls.wires.session_ids import session_in
 
 
 def request_of(body: bytes) -> Request:
@@ -30,6 +31,7 @@ def request_of(body: bytes) -> Request:
         quotable=tuple(_quotable(messages)),
         prefill=tuple(_texts(last.get("content"))),
         response_format="textFormat" in _object(fields.get("outputConfig")),
+        session=session_in(fields),
     )
 
 

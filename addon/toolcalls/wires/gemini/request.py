@@ -5,6 +5,7 @@ from typing import Any
 
 from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
+from toolcalls.wires.session_ids import session_in
 
 # Parts that hold what tools of the provider's own gave back.
 RESULTS = ("codeExecutionResult", "code_execution_result", "toolResponse", "tool_response")
@@ -36,6 +37,7 @@ def request_of(body: bytes) -> Request:
         ),
         prefill=tuple(text for one in contents[-1:] if _role(one) == "model" for text in _texts(one)),
         response_format=_is_structured(config),
+        session=session_in(outer) or session_in(fields),
     )
 
 

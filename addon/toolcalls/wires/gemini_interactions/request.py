@@ -5,6 +5,7 @@ from typing import Any
 
 from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
+from toolcalls.wires.session_ids import session_in
 
 
 def request_of(body: bytes) -> Request:
@@ -34,6 +35,7 @@ def request_of(body: bytes) -> Request:
         quotable=tuple(_quotable(steps)),
         prefill=tuple(_texts(last.get("content"))),
         response_format=_is_structured(fields),
+        session=session_in(fields),
     )
 
 

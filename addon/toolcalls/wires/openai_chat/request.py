@@ -9,6 +9,7 @@ from toolcalls.wires import custom_schema, function_tools
 from toolcalls.wires.declared_tools import RequestReader
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY
 from toolcalls.wires.openai_chat.choices import fetched, text_in
+from toolcalls.wires.session_ids import SESSION_KEYS, session_in
 
 
 def request_of(body: bytes) -> Request:
@@ -43,6 +44,7 @@ def request_of(body: bytes) -> Request:
         quotable=(*texts("user", "tool", "function"), *_fetched(messages)),
         prefill=tuple(_prefill(messages[-1] if messages else {})),
         response_format=_is_structured(fields.get("response_format")) or _is_structured(_format(fields.get("text"))),
+        session=session_in(fields),
     )
 
 
@@ -156,6 +158,9 @@ def choice_of(value: object) -> str:
 
 
 _BODIES = RequestReader(
-    ("messages", "input", "instructions", "model", "tool_choice", "response_format", "text", "functions", LEGACY),
+    (
+        *("messages", "input", "instructions", "model", "tool_choice", "response_format", "text", "functions", LEGACY),
+        *SESSION_KEYS,
+    ),
     _tools,
 )

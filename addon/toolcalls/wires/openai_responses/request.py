@@ -10,6 +10,7 @@ from toolcalls.values import rawjson
 from toolcalls.wires import custom_schema
 from toolcalls.wires.openai_responses.calls import CUSTOM
 from toolcalls.wires.openai_responses.items import fetched
+from toolcalls.wires.session_ids import session_in
 
 # Items of a conversation that declare tools from there on: a client's (Codex's, with newer models), and what a search
 # for tools has found.
@@ -47,6 +48,7 @@ def request_of(body: bytes) -> Request:
         response_format=_is_structured(fields.get("text")),
         conversation_tools=_distinct(in_conversation),
         continues=_continued(fields),
+        session=session_in(fields),
     )
 
 
