@@ -119,7 +119,7 @@ def rendering_costs(count=1000, calls=30):
     plots.bars = drawn
     try:
         costs = []
-        for number, flow in enumerate(_flows(count + calls)):
+        for number, flow in enumerate(flows(count + calls)):
             for record in records_of(flow):
                 sessions.put(turn_of(record, sessions.known))
             if number >= count - 1:
@@ -139,10 +139,10 @@ def measure(count):
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        flows = write(folder / "day.flow", _flows(count))
+        day = write(folder / "day.flow", flows(count))
         with (
             upstream(Reply(streamed(f"I look.\n\n{CALL}", 24))) as server,
-            mitmweb(folder, "--rfile", str(flows), to=server.url) as web,
+            mitmweb(folder, "--rfile", str(day), to=server.url) as web,
             browser(folder / "profile") as page,
         ):
             _until_loaded(web, count)
@@ -157,7 +157,8 @@ def measure(count):
             return look, *_polls(web), drawn
 
 
-def _flows(count):
+def flows(count):
+    """Flows as the addon has left them, ten to a session."""
     for number in range(count):
         session, turn = divmod(number, TURNS)
         said = [system("You are a coding agent."), user(f"Task {session}: mend the module.")]

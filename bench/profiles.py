@@ -1,22 +1,35 @@
 """Where the time goes for which `docs/performance.md` names a goal that is not met: profiles of the same work.
 
-In mitmdump it is the work of `exchanges` and `events`, without a host that of `readers`, `dialects`, `requests` and
-`processors`. `stacks.py` says how it is sampled.
+In mitmdump it is the work of `exchanges` and `events`; without a host that of `readers`, `dialects`, `requests`,
+`processors` and `archive`, and of `page` the reading of its flows. `stacks.py` says how it is sampled.
 """
 
 import json
 import signal
+import sys
+import tempfile
 import time
 from http.client import HTTPConnection
+from itertools import count
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import dialects
 import exchanges
 import host
+import page
 import processors
 import readers
 import requests_in
-from stacks import Stacks, print_profile
+from stacks import OURS, Stacks, print_profile
 
+from support import archives
+from toolcalls.insight.turn import turn_of
+from toolcalls.mitm.flow_records import records_of
+from toolcalls.mitm.offline import files
+from toolcalls.mitm.offline.archive.judging import Judging
+from toolcalls.mitm.offline.archive.parts import Part, files_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 
@@ -30,31 +43,42 @@ def main():
         print("not measured: this system has no timer of CPU time")
         return
     in_mitmdump()
-    for name, work in without_host().items():
-        work()  # what is made once
-        stacks = Stacks()
-        until = time.process_time() + SECONDS
-        stacks.start()
-        while time.process_time() < until:
-            work()
-        print_profile(name, stacks.stop())
+    with tempfile.TemporaryDirectory() as folder:
+        for name, work in without_host(Path(folder)).items():
+            work()  # what is made once
+            stacks = Stacks()
+            until = time.process_time() + SECONDS
+            stacks.start()
+            while time.process_time() < until:
+                work()
+            print_profile(name, in_the_addon(stacks.stop()))
 
 
-def without_host():
-    """Work by name, each a callable that may be called again and again."""
+def in_the_addon(seen):
+    """The stacks without those of what only makes the work."""
+    return {stack: count for stack, count in seen.items() if any(OURS in file for file, _ in stack)}
+
+
+def without_host(folder):
+    """Work by name, each a callable that may be called again and again; files go into the folder."""
     angles = readers.filled(readers.ANGLES, 100_000)
     served = host.replies(5_000)
     rules = {"access": processors.ACCESS}
     bodies = [exchanges.body(turn, 1_000_000) for turn in range(3)]
     python = dialects.written("pythonic", 1_000_000)
-    prompts = [_prompt(turn) for turn in range(20)]
+    turns = count()
+    archive = files_of([str(archives.write(folder, 5_000_000)[0])])
+    judging = Judging(files.configuration(None))
+    flows = list(page.flows(200))
     return {
-        "a request of 1 MB, read and decided on": lambda: [requests_in.cost(body) for body in bodies],
-        "a system prompt of 400 KB, seen for the first time": lambda: [_decide(body) for body in prompts],
+        "a request of 1 MB, read and decided on": lambda: [_decide(body) for body in bodies],
+        "a system prompt of 400 KB, seen for the first time": lambda: _decide(_prompt(next(turns))),
         "reader, 4 characters of text full of <": lambda: readers.delta_cost(angles),
         "pythonic, an argument of 1 MB in deltas of 1 KB": lambda: dialects.fed(python, 1024),
         "rules for a text client, text": lambda: processors.cost(served["text"], rules, "text", "text"),
         "rules for a text client, a call": lambda: processors.cost(served["call"], rules, "text", "text"),
+        "judging an archive of 5 MB": lambda: judging(Part(*archive)),
+        "the page's first look at a reply": lambda: [turn_of(record) for flow in flows for record in records_of(flow)],
     }
 
 
