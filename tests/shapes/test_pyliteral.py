@@ -9,7 +9,7 @@ import ast
 import json
 import math
 import warnings
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
@@ -102,6 +102,16 @@ def test_what_python_means_is_what_is_read(literal: str) -> None:
     assume(expected.isascii() and not _infinite(value))
     assert found is not None
     assert plain(json.loads(found)) == expected
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_escapes_of_one_character_in_any_order(quote: str) -> None:
+    parts = ["\\\\", "\\n", '\\"', "\\'", "\\a", "n", '"' if quote == "'" else "'"]
+    runs = ["".join(run) for size in range(5) for run in product(parts, repeat=size)]
+    literal = f"[{', '.join(quote + run + quote for run in runs)}]"
+    found, repairs = read([call(literal)])
+    assert (json.loads(found or "null"), repairs) == ({"a": ast.literal_eval(literal)}, [])
 
 
 def _holds_set(value: Any) -> bool:

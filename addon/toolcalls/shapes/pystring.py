@@ -48,9 +48,15 @@ _SIMPLE = {
     "t": "\\t",
     "v": "\\u000b",
 }
-# The same escapes in a text that was made the inside of a JSON string.
-_ESCAPED = {escape(f"\\{char}"): json for char, json in _SIMPLE.items() if char != "\n"}
-_ANY_ESCAPED = re.compile("|".join(map(re.escape, _ESCAPED)))
+# The same escapes in a text that was made the inside of a JSON string, to be replaced one kind after the other. A
+# backslash comes first, lest it begin another one, and has a character in its place that no such text holds. Those that
+# JSON has as well (`b`, `f`, `n`, `r`, `t`) lose one of their two backslashes.
+_ESCAPED = (
+    (escape("\\\\"), "\0"),
+    *((escape(f"\\{char}"), _SIMPLE[char]) for char in "\"'av"),
+    ("\\\\", "\\"),
+    ("\0", "\\\\"),
+)
 _DIGITS = {"x": 2, "u": 4, "U": 8}
 _HEX = re.compile(r"[0-9A-Fa-f]*+")
 _OCTAL = re.compile(r"[0-7]{1,3}+")
@@ -206,7 +212,10 @@ class _Body:
 def _unescaped(run: str) -> str:
     """Plain characters and escapes of one character, as the inside of a JSON string."""
     json = escape(run)
-    return _ANY_ESCAPED.sub(lambda found: _ESCAPED[found.group()], json) if "\\" in run else json
+    if "\\" in run:
+        for escaped, char in _ESCAPED:
+            json = json.replace(escaped, char)
+    return json
 
 
 def _lookup(name: str) -> str | None:
