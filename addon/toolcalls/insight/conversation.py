@@ -191,8 +191,8 @@ def _digest_of_texts(role: str, texts: list[str]) -> str:
 
 
 def _session(body: Body) -> str:
-    """An id under a name of its own, or Claude Code's `metadata.user_id`: JSON with `session_id`, or a
-    text that ends with it. The rest of a user's id names an account, and is nobody's business.
+    """An id under a name of its own, or the one in Claude Code's `metadata.user_id`: JSON with `session_id`, or a text
+    that ends with it. The rest of a user's id names an account, and is nobody's business.
     """
     if key := next(filter(None, map(body.text, SESSION_KEYS)), ""):
         return key
