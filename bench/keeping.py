@@ -6,7 +6,7 @@ from time import monotonic_ns
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 
-from toolcalls.mitm.response_tap import TimedBody
+from toolcalls.mitm.timed_bodies import TimedBody
 
 
 class Keeping:

@@ -180,7 +180,7 @@ def test_a_whole_reply_that_is_too_large_to_wait_for(monkeypatch: pytest.MonkeyP
 def test_a_body_that_is_too_large_to_keep_passes_all_the_same(
     addon: ToolCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolcalls.mitm.response_tap.MAX_KEPT", 1000)
+    monkeypatch.setattr("toolcalls.mitm.timed_bodies.MAX_KEPT", 1000)
     flow = _flow()
     tap = tap_on(addon, flow)
     returned = [tap(piece) for piece in [*streamed(TEXT), b""]]

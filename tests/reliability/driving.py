@@ -163,8 +163,8 @@ def driven(
         gc.enable()
     return Outcome(
         left=tuple(left),
-        upstream=tap.upstream.content() or b"",
-        client=tap.client.content() or b"",
+        upstream=tap.bodies.upstream.content() or b"",
+        client=tap.bodies.client().content() or b"",
         verdicts=tuple(tap.exchange.verdicts),
         client_calls=tuple(tap.exchange.client_calls),
         held=held,

@@ -22,7 +22,8 @@ from mitmproxy import http
 from toolcalls.insight.redaction import redacted_text
 from toolcalls.insight.report import filter_words, visible
 from toolcalls.insight.vocabulary.statuses import MARKS
-from toolcalls.mitm.response_tap import ResponseTap, TimedBody
+from toolcalls.mitm.response_tap import ResponseTap
+from toolcalls.mitm.timed_bodies import TimedBody
 
 REPORT = "toolcalls"
 FILTER_WORDS = "toolcalls_words"
@@ -73,15 +74,15 @@ def prepare_headers(flow: http.HTTPFlow) -> None:
 
 def store_bodies(response: http.Response, metadata: dict[str, Any], tap: ResponseTap) -> None:
     """Store both bodies of a reply that went through a tap, and their times."""
-    client, upstream = tap.client.content(), tap.upstream.content()
+    left, came = tap.bodies.client(), tap.bodies.upstream
+    client, upstream = left.content(), came.content()
     response.raw_content = client
     if client is not None and "content-length" in response.headers:
         response.headers["content-length"] = str(len(client))
     metadata.pop(UPSTREAM, None)
     if upstream is not None and upstream != client and not tap.encoded:
         metadata[UPSTREAM] = _Bytes(upstream)
-    same = tap.client is tap.upstream
-    metadata[TIMES] = {"upstream": _times(tap.upstream), "client": None if same else _times(tap.client)}
+    metadata[TIMES] = {"upstream": _times(came), "client": None if left is came else _times(left)}
 
 
 def replace_reply_body(response: http.Response, came: bytes, body: bytes) -> None:

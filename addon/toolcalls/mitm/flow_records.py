@@ -88,8 +88,8 @@ def records_in_progress(flow: http.HTTPFlow, reading: TurnReader | None = None) 
     if tap is None:
         return lambda: [replace(record_of(flow, {}), state="waiting")]
     report, encoded = _current_report(tap.exchange), tap.encoded
-    upstream = tap.upstream.copy()
-    client = upstream if tap.client is tap.upstream or encoded else tap.client.copy()
+    upstream = tap.bodies.upstream.copy()
+    client = tap.bodies.client() if tap.bodies.differ and not encoded else upstream
 
     def made() -> list[ExchangeRecord]:
         body = upstream.content()
@@ -114,7 +114,7 @@ def size_in_progress(flow: http.HTTPFlow) -> int:
     if flow.websocket is not None:
         return len(flow.websocket.messages)
     tap = tap_of(flow)
-    return -1 if tap is None else int(tap.upstream.size)
+    return -1 if tap is None else int(tap.bodies.upstream.size)
 
 
 def _current_report(exchange: Exchange) -> dict[str, Any]:

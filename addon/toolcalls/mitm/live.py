@@ -90,12 +90,12 @@ class Live:
         if response is None or not isinstance(tap, ResponseTap):
             del self._shown[flow]
             return False
-        size = tap.upstream.size
+        size = tap.bodies.upstream.size
         shown.due = now + max(INTERVAL, size / _BYTES_A_SECOND)
         if size == shown.size:
             return False
         shown.size = size
-        body = tap.client.content()
+        body = tap.bodies.client().content()
         if body is not None:
             response.raw_content = body
         _comment(flow, shown, progress_of(tap.exchange))

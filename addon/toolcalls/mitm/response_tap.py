@@ -7,76 +7,22 @@ it never raises. After an abort by the upstream it is not called any more, so th
 A tap holds no reference to its flow: in a cycle both bodies would stay until the garbage collector runs.
 """
 
-from array import array
 from collections.abc import Sequence
-from time import monotonic_ns
 
 from toolcalls.mitm.content_codings import Decoder
+from toolcalls.mitm.timed_bodies import ReplyBodies
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires.frames import Form
 
-# Of one body; a larger one is not kept. A reply has two bodies, so it may keep twice as much.
-MAX_KEPT = 16 * 1024 * 1024  # bytes
-MAX_PIECES = 500_000
 MAX_WHOLE = 64 * 1024 * 1024  # bytes of a reply that is read as a whole; a larger one passes as it comes
 
 AT_ONCE = 128 * 1024  # bytes of a whole body that are read while the host waits: some tens of milliseconds
 
 
-class TimedBody:
-    """The pieces of one body in order, each with its time. Numbers are kept in arrays, so a stream makes no objects.
-
-    since   the moment from which times count, in nanoseconds of the monotonic clock
-    """
-
-    def __init__(self, since: int) -> None:
-        self._since = since
-        self._bytes = bytearray()
-        self._moments = array("q")
-        self._sizes = array("L")
-        self._limit = MAX_KEPT
-        self._room = MAX_PIECES
-
-    def add(self, piece: bytes, moment: int) -> None:
-        """The next piece, and its moment on the monotonic clock, in nanoseconds."""
-        self._bytes += piece
-        self._moments.append(moment - self._since)
-        self._sizes.append(len(piece))
-        self._room -= 1
-        if len(self._bytes) > self._limit or not self._room:
-            self._limit = -1  # from here on nothing is kept
-            self._bytes, self._moments, self._sizes = bytearray(), array("q"), array("L")
-
-    def copy(self) -> "TimedBody":
-        """A copy, to which other pieces can be added."""
-        made = TimedBody(self._since)
-        made._bytes, made._limit, made._room = self._bytes[:], self._limit, self._room
-        made._moments, made._sizes = self._moments[:], self._sizes[:]
-        return made
-
-    @property
-    def size(self) -> int:
-        """How many bytes of it are kept."""
-        return len(self._bytes)
-
-    @property
-    def microseconds(self) -> list[int]:
-        """When each piece came, in microseconds since the reply's headers."""
-        return [moment // 1000 for moment in self._moments]
-
-    @property
-    def sizes(self) -> list[int]:
-        """The size of each piece, in bytes."""
-        return self._sizes.tolist()
-
-    def content(self) -> bytes | None:
-        """The body so far; None if it grew too large to be kept."""
-        return None if self._limit < 0 else bytes(self._bytes)
-
-
 class ResponseTap:
     """One reply. The instance is the callable.
 
+    bodies    what came and what left so far, both without content coding
     form      as the exchange's
     decoder   decodes the content coding; None when there is none
     changes   False: the pieces leave as they came, and the exchange only reads them
@@ -86,18 +32,12 @@ class ResponseTap:
 
     def __init__(self, exchange: Exchange, *, form: Form, decoder: Decoder | None, changes: bool) -> None:
         self.exchange = exchange
-        self.upstream = TimedBody(monotonic_ns())
-        self._client: TimedBody | None = None  # the upstream's, until the first piece that differs
+        self.bodies = ReplyBodies()
         self.ended = False
         self._decoder = decoder
         self._changes = changes
         self._room = MAX_WHOLE if form == "whole" else None
         self._needs_preparation = decoder is not None or form == "whole"
-
-    @property
-    def client(self) -> TimedBody:
-        """The body that the client got."""
-        return self.upstream if self._client is None else self._client
 
     @property
     def encoded(self) -> bool:
@@ -132,20 +72,8 @@ class ResponseTap:
             out += b"" if self.exchange.guarded else data
         if not self._changes:
             out = data
-        if self._client is None and out is piece:
-            self.upstream.add(piece, monotonic_ns())
-        else:
-            self._keep(piece, out)
+        self.bodies.add(piece, out)
         return out or []
-
-    def _keep(self, came: bytes, left: bytes) -> None:
-        if self._client is None and came != left:
-            self._client = self.upstream.copy()
-        moment = monotonic_ns()
-        if came:
-            self.upstream.add(came, moment)
-        if left and self._client is not None:
-            self._client.add(left, moment)
 
     def _prepare(self, data: bytes) -> bytes:
         """The piece without its content coding. Raises OverflowError for a whole reply that is too large."""
@@ -170,7 +98,7 @@ class ResponseTap:
             out = self._failed(error)
         if not self._changes:
             return b""
-        self._keep(b"", out)
+        self.bodies.add(b"", out)
         return out
 
     def _failed(self, error: Exception) -> bytes:

@@ -109,10 +109,10 @@ def reply_of(data: bytes, metadata: contentviews.Metadata) -> Reply:
     theirs: Times | None
     live = tap is not None and REPORT not in flow.metadata
     if live:
-        client, upstream = tap.client.content(), tap.upstream.content()
-        same = tap.client is tap.upstream or tap.encoded
-        mine = (tap.client.microseconds, tap.client.sizes)
-        theirs = (tap.upstream.microseconds, tap.upstream.sizes)
+        left, came = tap.bodies.client(), tap.bodies.upstream
+        client, upstream = left.content(), came.content()
+        same = left is came or tap.encoded
+        mine, theirs = (left.microseconds, left.sizes), (came.microseconds, came.sizes)
     else:
         client, upstream = data, flow.metadata.get(UPSTREAM)
         same = not isinstance(upstream, bytes)
