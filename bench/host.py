@@ -1,5 +1,4 @@
-"""What a streamed event costs inside mitmdump: with no addon, with one that does nothing to it, with one that keeps it
-and does nothing else, and with this project's.
+"""A mitmdump to measure, and replies to send through it.
 
 A scripted upstream sends one event a chunk as fast as it is read; mitmdump runs as its own process and reports its own
 CPU time. Everything is on loopback. Only figures of one run are comparable: machines differ, and so does one machine.
@@ -18,9 +17,7 @@ from threading import Thread
 
 HERE = Path(__file__).parent
 ADDONS = {
-    "none": [],
     "identity": [HERE / "identity.py"],
-    "keeping": [HERE / "keeping.py"],
     "toolcalls": [HERE.parent / "addon" / "main.py"],
 }
 
@@ -78,10 +75,10 @@ def replies(events):
 
 
 class Upstream:
-    """Serves one reply for each path, a chunk an event."""
+    """Serves a reply by the first part of the path, a chunk an event."""
 
     def __init__(self, served):
-        self._served = {f"/{name}/v1/chat/completions": events for name, events in served.items()}
+        self._served = served
         self._socket = create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self._loop = asyncio.new_event_loop()
@@ -98,7 +95,7 @@ class Upstream:
             fields = (line.split(b":", 1) for line in head.split(b"\r\n")[1:] if line)
             length = next((int(value) for name, value in fields if name.lower() == b"content-length"), 0)
             await reader.readexactly(length)
-            events = self._served[head.split(b" ")[1].decode()]
+            events = self._served[head.split(b"/", 2)[1].decode()]
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
             for number, event in enumerate(events):
                 writer.write(b"%x\r\n%b\r\n" % (len(event), event))
@@ -154,27 +151,3 @@ def ask(port, method, path, body=None):
 def cpu(port):
     """The CPU seconds that mitmdump has used so far."""
     return float(ask(port, "GET", "/bench/cpu"))
-
-
-def measure(events=20_000, rounds=5):
-    """µs of mitmdump's CPU per event, by reply and addon: the best of the rounds, which are interleaved.
-
-    The best, because what another process takes from a shared machine only ever adds.
-    """
-    served = replies(events)
-    upstream = Upstream(served)
-    seen = {(kind, name): [] for kind in served for name in ADDONS}
-    for _ in range(rounds):
-        for name, addons in ADDONS.items():
-            with mitmdump(addons, upstream.port) as port:
-                ask(port, "POST", "/text/v1/chat/completions", json.dumps(REQUEST))  # warm
-                for kind in served:
-                    before = cpu(port)
-                    got = ask(port, "POST", f"/{kind}/v1/chat/completions", json.dumps(REQUEST))
-                    seen[kind, name].append((cpu(port) - before) / len(served[kind]) * 1e6)
-                    converted = kind == "native" or (
-                        kind == "call" and any(addon.name == "main.py" for addon in addons)
-                    )
-                    if not got.endswith(b"[DONE]\n\n") or converted != (b"tool_calls" in got):
-                        raise SystemExit(f"{name} did not do its work on {kind}: {got[-200:]!r}")
-    return {key: min(values) for key, values in seen.items()}

@@ -54,24 +54,29 @@ def history(calls=60):
 BODY = history()
 
 
-def cost(events, settings, side, client="native"):
-    """µs of CPU for each event of one reply. A text client speaks the dialect of the calls."""
+def exchange(settings, side, client="native"):
+    """An exchange of Chat Completions. A text client speaks the dialect of the calls."""
     schema = REQUEST["tools"][0]["function"]["parameters"]
     request = Request(tools=(Tool("write_to_file", schema),))
     route = Route(client=client, upstream=side, client_dialect="invoke" if client == "text" else None, **settings)
     decision = decide(route, request, {}, ())
     call_policy, tools = call_policy_of(route, request, decision)
     processors = Processors(route, run=lambda *_: Keep()) if route.processes else None
-    exchange = Exchange(
+    return Exchange(
         WIRE, call_policy, decision, tools, form="sse", seed=b"s", processors=processors,
         watch=loop_watch_for(WIRE.name, BODY, route, decision),
     )  # fmt: skip
+
+
+def cost(events, settings, side, client="native"):
+    """µs of CPU for each event of one reply."""
+    fed = exchange(settings, side, client)
     before = time.process_time()
     for piece in events:
-        exchange.feed(piece)
-    exchange.close()
-    if exchange.failure is not None:
-        raise exchange.failure
+        fed.feed(piece)
+    fed.close()
+    if fed.failure is not None:
+        raise fed.failure
     return (time.process_time() - before) / len(events) * 1e6
 
 

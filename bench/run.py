@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 import against
 import archive
 import dialects
+import events
 import exchanges
-import host
 import looking
 import memory
 import page
@@ -57,16 +57,6 @@ def print_processors():
         print(f"{name:28}{text:12.2f}{call:14.2f}{native:13.2f}{shown:21.2f}{kept:9.2f}")
 
 
-def print_events():
-    """Print what streamed events cost mitmdump."""
-    print("mitmdump: µs of CPU for each streamed event, best of 5 rounds of 20,000 events of about 200 bytes")
-    costs = host.measure()
-    print(f"{'':28}{'no addon':>10}{'identity':>10}{'keeping':>10}{'toolcalls':>11}{'minus identity':>16}")
-    for kind, label in (("text", "plain text"), ("call", "inside a call in text"), ("native", "inside a native call")):
-        none, identity, keeping, ours = (costs[kind, name] for name in host.ADDONS)
-        print(f"{label:28}{none:10.1f}{identity:10.1f}{keeping:10.1f}{ours:11.1f}{ours - identity:16.1f}")
-
-
 # The parts by name, those that need no idle machine first.
 PARTS = {
     "readers": print_readers,
@@ -75,7 +65,7 @@ PARTS = {
     "requests": requests_in.main,
     "whole": whole.main,
     "processors": print_processors,
-    "events": print_events,
+    "events": events.main,
     "profiles": profiles.main,
     "archive": archive.main,
     "peers": against.main,
