@@ -1,11 +1,11 @@
-"""Addons to compare with, in the mitmdump that runs this project's. The last part of a request's path says which of them
-its reply goes through: `/text/identity`. Such a path is no LLM API's, so this project's addon leaves its replies alone.
+"""Addons to compare with, in the mitmdump that runs this project's. The last part of a request's path says which its
+reply goes through: `/text/identity`. Such a path is no LLM API's, so this project's addon leaves its replies alone.
 
 unread      nothing is installed: mitmproxy gathers the reply, and sends it when it is whole
 identity    hands every piece on: the floor of what any rewriting addon can cost
 keeping     keeps each piece with its time too, as the flow view shows it: the floor where nothing is changed
-rewriting   keeps both sides, and writes each piece of text as a piece of a call. It knows the bytes around the text, and
-            reads no markup, looks for no call and counts nothing: the floor of what must be done for a call in text
+rewriting   keeps both sides, and writes each piece of text as a piece of a call. It knows the bytes around the text,
+            and reads no markup, looks for no call and counts nothing: the floor of what must be done for a call in text
 """
 
 import re

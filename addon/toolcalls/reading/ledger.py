@@ -133,8 +133,8 @@ class Ledger:
         self.drained += len(text)
         self.blank = self.blank and text.isspace()
 
-    def streams(self, piece: str) -> list[Event] | None:
-        """The events of a piece that is all string argument, None where it cannot leave as it comes."""
+    def streams(self, piece: str) -> CallPiece | None:
+        """What a piece that is all string argument is to the call, None where it cannot leave as it comes."""
         candidate = self.current
         if candidate is None or candidate.index is None or self.fate is not Fate.TAKEN:
             return None
@@ -145,7 +145,7 @@ class Ledger:
         self.drained += len(piece)
         self.scan.streamed += len(piece)
         candidate.size = size
-        return [Markup(piece), CallPiece(candidate.index, made)]
+        return CallPiece(candidate.index, made)
 
     def at_once(self, text: str, start: int) -> int:
         """How many characters of `text` are to be read at once, from `start` on (`CallLimits.at_once`)."""

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable
 from dataclasses import replace
 
 from toolcalls.dialects import DAMAGED, ESCAPED, TENTATIVE, UNLIKELY, configured, replaces_native
-from toolcalls.events import Event, Reason, Text
+from toolcalls.events import CallPiece, Event, Markup, Reason, Text
 from toolcalls.reading.block import Block, Quoted
 from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.invented_results import read_invented_result
@@ -317,13 +317,18 @@ class Reader:
         """Read the next piece. Returns what is decided now; text that can be no call leaves at once."""
         return [Text(piece)] if self.passes(piece) else self.read(piece)
 
+    def streams(self, piece: str) -> CallPiece | None:
+        """What a piece of text is to the call that it is in, if it is all string argument. If so, it has been read."""
+        wake_on = self._scan.wake_on
+        return None if wake_on is None or wake_on(piece) else self._ledger.streams(piece)
+
     def read(self, piece: str) -> list[Event]:
         """`feed` for a piece that does not just pass."""
         wake_on = self._scan.wake_on
         if wake_on is not None and not wake_on(piece):
-            events = self._ledger.streams(piece)
-            if events is not None:
-                return events
+            made = self._ledger.streams(piece)
+            if made is not None:
+                return [Markup(piece), made]
         elif self._in_line is not None and (shown := self._read_in_line(piece)) is not None:
             return shown
         if not self._limits.has_room(piece, self._scan.held):

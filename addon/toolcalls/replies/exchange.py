@@ -204,6 +204,8 @@ class Exchange:
                     if not self._waiting and lane.passes(text):
                         return data
                     if text and not self._waiting:  # one without text is decoded: inside a call it leaves all the same
+                        if not self._keeps_markup and (made := lane.lane.streams(text)) is not None:
+                            return self._piece_alone(lane.number, data[6:-2], made)
                         return self._text_alone(lane, data, data[6:-2], text, usual=True)
                     if text and not lane.endings:
                         return self._text_behind(lane, data, text)
@@ -402,6 +404,12 @@ class Exchange:
         lane.expect_text(waiting, len(piece))
         lane.apply(waiting, items)
         return self._send()
+
+    def _piece_alone(self, number: int, payload: bytes, piece: CallPiece) -> bytes:
+        """A known frame whose text is a piece of a call's argument, and no other that waits."""
+        for new in self._codec.encode(payload, [(number, piece)], can_omit=True):
+            return b"data: %b\n\n" % new
+        return b""
 
     def _text_behind(self, lane: LaneFrames, data: bytes, text: str) -> bytes:
         """What leaves with a known frame that comes while others wait. No wire with parts in its messages has such."""

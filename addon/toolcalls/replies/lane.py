@@ -82,6 +82,8 @@ class Lane:
         self._row = row
         self._calls = calls
         self._text = row.read.text
+        self._reads_piece = row.read.streams if row.write is None and row.act is None else None
+        self._numbered = row.number.numbered
         self._streams = _streams(row)
         self._shows = _shows(row)
         self._answers = _answers(row)
@@ -223,6 +225,14 @@ class Lane:
     def keeps(self, reason: str) -> bool:
         """Whether the client is given this finish reason whatever follows."""
         return self._row.write is None and self._row.end.keeps(reason)
+
+    def streams(self, piece: str) -> CallPiece | None:
+        """The piece of a call that a piece of text is as a whole; None where `text` must take it."""
+        reads = self._reads_piece
+        if reads is None or self.finished:
+            return None
+        made = reads(piece)
+        return None if made is None else self._numbered(made)
 
     def text(self, piece: str) -> Sequence[Item]:
         """The next piece of text, where it does not just pass."""

@@ -26,7 +26,7 @@ class Number(Stage):
 
     def streamed(self, markup: Markup, piece: CallPiece) -> tuple[Markup, CallPiece]:
         """`feed` for the usual two events inside a call in text."""
-        return markup, self._piece(piece)
+        return markup, self.numbered(piece)
 
     def keeps_index(self, piece: CallPiece) -> bool:
         """Whether a piece of a native call is one of a call that the client has with the same index."""
@@ -71,12 +71,12 @@ class Number(Stage):
             return CallStart(call.index, call.name, call.dialect, call.id, call.form, call.space)
         call = calls.from_text[event.index]
         if isinstance(event, CallPiece):
-            return self._piece(event)
+            return self.numbered(event)
         call.close()
         calls.repeatable.add(call.name, call.arguments)
         return CallEnd(call.index)
 
-    def _piece(self, piece: CallPiece) -> CallPiece:
+    def numbered(self, piece: CallPiece) -> CallPiece:
         call = self._calls.from_text[piece.index]
         call.pieces.append(piece.json)
         return piece if call.index == piece.index else CallPiece(call.index, piece.json)

@@ -13,6 +13,7 @@ class Read(Stage):
 
     def __init__(self, reader: Reader, calls: Calls) -> None:
         self.passes = reader.passes  # whether a piece is text that nothing can happen to; if so, it has been read
+        self.streams = reader.streams  # what a piece of text is to a call, if it is all string argument
         self.next_block = reader.next_block
         self.end_paragraph = reader.end_paragraph
         self.reasons_elsewhere = reader.reasons_elsewhere
