@@ -1,5 +1,5 @@
-"""Addons to compare with, in the mitmdump that runs this project's. The last part of a request's path says which its
-reply goes through: `/text/identity`. Such a path is no LLM API's, so this project's addon leaves its replies alone.
+"""Addons to compare with, in the mitmdump that runs this project's. The last part of a request's path says which one
+its reply goes through: `/text/identity`. No LLM API has such a path, so this project's addon leaves its replies alone.
 
 unread      nothing is installed: mitmproxy gathers the reply, and sends it when it is whole
 identity    hands every piece on: the floor of what any rewriting addon can cost
