@@ -123,7 +123,8 @@ FILES = {
         append_file config_file content_codings exposed_listeners console_status health loading log_line progress
         recorded_verdicts reply_forms request_signing requirements run_totals shared_store start timed_bodies
         unknown_apis | banner exchange_plan journal response_tap | flow_metadata metrics
-        | background error_replies websocket | flow_redaction hook_work judging live mitmweb | views | flow_records tables recording
+        | background error_replies websocket | flow_redaction hook_work judging live mitmweb | views
+        | flow_records tables recording
         | traces | offline | page | commands declared_options services | options | shared_memory | reporting
         | websocket_hooks | exchanges | hooks | addon
     """,

@@ -1,4 +1,4 @@
-"""Both bodies of a reply are kept, whatever left as it came and whatever did not, and what left as it came only once."""
+"""Both bodies of a reply are kept, and what left as it came is kept once."""
 
 from itertools import pairwise
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.sampling import examples
+from support.sampling import examples
 from toolcalls.mitm import timed_bodies
 from toolcalls.mitm.timed_bodies import ReplyBodies
 

@@ -1,7 +1,7 @@
 """What came of a reply and what left of it, each piece with its time.
 
-Most pieces leave as they came. They are kept once: `ReplyBodies` notes where runs of such pieces begin and end, and puts
-the client's body together when it is asked for. Numbers are kept in arrays, so a stream makes no objects.
+Most pieces leave as they came. They are kept once: `ReplyBodies` notes where runs of such pieces begin and end, and
+puts the client's body together when it is asked for. Numbers are kept in arrays, so a stream makes no objects.
 """
 
 from array import array
