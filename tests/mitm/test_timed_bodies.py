@@ -79,6 +79,29 @@ def test_a_client_that_is_given_little_of_a_large_body_has_it():
     assert bodies.client().content() == b"short"
 
 
+@pytest.mark.parametrize("begins_shared", [True, False])
+def test_what_left_stays_as_it_is(begins_shared):
+    """For a page that is drawn in a thread while the reply goes on."""
+    bodies = fed([(b"0", b"0" if begins_shared else b"x"), (b"one", b"two")])
+    left = bodies.client()
+    content, sizes = left.content(), left.sizes
+    bodies.add(b"one", b"three")
+    bodies.add(b"four", b"four")
+    assert (left.content(), left.sizes) == (content, sizes)
+
+
+@given(STEPS)
+def test_a_reply_of_many_runs_has_its_bodies_apart(steps):
+    """So that what left need not be put together from hundreds of thousands of runs. Nothing else is different."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timed_bodies, "_MOST_NUMBERS", 8)
+        apart = fed(steps)
+    plain = fed(steps)
+    for one, other in ((apart.upstream, plain.upstream), (apart.client(), plain.client())):
+        assert (one.content(), one.sizes) == (other.content(), other.sizes)
+    assert len(apart._ends) <= 8
+
+
 def test_a_copy_stays_as_it_is():
     """Of the upstream's body, for a page that is drawn while the reply goes on."""
     bodies = fed([(b"one", b"one")])

@@ -7,11 +7,13 @@ puts the client's body together when it is asked for. Numbers are kept in arrays
 from array import array
 from time import monotonic_ns
 
-# Of one body; a larger one is not kept. A reply has two bodies, so it may keep twice as much.
+# Of one body; a larger one is not kept. A reply has two bodies, so it may keep twice as much. Where the upstream's is
+# not kept, neither is what the client shares with it.
 MAX_KEPT = 16 * 1024 * 1024  # bytes
 MAX_PIECES = 500_000
 
 _NOTHING_SHARED = [0, 0, 0, 0]
+_MOST_NUMBERS = 4_000  # of ends of runs; a reply with more has its two bodies kept apart, which costs less then
 
 
 class TimedBody:
@@ -92,6 +94,7 @@ class ReplyBodies:
         self._shares = True  # whether the latest piece left as it came
         # Four numbers for each end of a run, of pieces that are shared and not in turn: the places in both bodies.
         self._ends = array("L")
+        self._is_apart = False
 
     @property
     def differ(self) -> bool:
@@ -101,21 +104,27 @@ class ReplyBodies:
     def add(self, came: bytes, left: bytes) -> None:
         """What came now, and what left for it; either may be empty."""
         moment = monotonic_ns()
-        shared = came == left
+        shared = came == left and not self._is_apart
         if shared is not self._shares and (came or left):
+            if len(self._ends) < _MOST_NUMBERS:
+                self._ends.extend(self.upstream.place + self._own.place)
+            else:
+                self._own, self._ends, self._is_apart = self.client(), array("L", _NOTHING_SHARED), True
+                shared = False
             self._shares = shared
-            self._ends.extend(self.upstream.place + self._own.place)
         if came:
             self.upstream.add(came, moment)
         if left and not shared:
             self._own.add(left, moment)
 
     def client(self) -> TimedBody:
-        """What left so far. It is not to be added to: where all of it is one side's, it is that body itself."""
+        """What left so far: the upstream's body itself where that is the same, else one that is made anew. Only for the
+        thread that adds.
+        """
         if not self._ends:
             return self.upstream
         if self._ends.tolist() == _NOTHING_SHARED:
-            return self._own
+            return self._own.copy()
         made = TimedBody(self._since)
         ends = [*self._ends, *self.upstream.place, *self._own.place]
         sides = (self.upstream, self._own)

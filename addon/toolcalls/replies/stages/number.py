@@ -77,6 +77,7 @@ class Number(Stage):
         return CallEnd(call.index)
 
     def numbered(self, piece: CallPiece) -> CallPiece:
+        """A piece of a call in text, as the client is given it. It is written down."""
         call = self._calls.from_text[piece.index]
         call.pieces.append(piece.json)
         return piece if call.index == piece.index else CallPiece(call.index, piece.json)
