@@ -116,9 +116,9 @@ class Books:
 
     def _stream(self, text: str) -> None:
         """Text of a string argument: at once where that may be, else as the grammar reports it."""
-        events = self._ledger.streams(text)
-        if events is not None:
-            self._ledger.out.extend(events)
+        made = self._ledger.streams(text)
+        if made is not None:
+            self._ledger.out.extend((Markup(text), made))
             return
         self._found.append("[waits]")
         self._take(text)
