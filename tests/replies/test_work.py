@@ -26,8 +26,8 @@ KINDS: dict[str, tuple[str, str, float]] = {
     "plain text": ("", PROSE, 3.6),
     "text with line ends": ("", PROSE + "\n", 11),
     "signs of HTML": ("", "if a < b then <b>x</b> <i> </ <func <p>\n", 45),
-    "a call in tags": ('<invoke name="write_to_file">\n<parameter name="content">', PROSE, 15.5),
-    "a call in JSON": ('<tool_call>\n{"name": "write_to_file", "arguments": {"content": "', PROSE, 14.5),
+    "a call in tags": ('<invoke name="write_to_file">\n<parameter name="content">', PROSE, 14.5),
+    "a call in JSON": ('<tool_call>\n{"name": "write_to_file", "arguments": {"content": "', PROSE, 13.5),
     "a call in tags that a rule holds": ('<invoke name="write_to_file">\n<parameter name="content">', PROSE, 28),
     "a call that a rule holds from a text client": (
         '<invoke name="write_to_file">\n<parameter name="content">',

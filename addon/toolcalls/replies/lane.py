@@ -229,7 +229,7 @@ class Lane:
     def streams(self, piece: str) -> CallPiece | None:
         """The piece of a call that a piece of text is as a whole; None where `text` must take it."""
         reads = self._reads_piece
-        if reads is None or self.finished:
+        if reads is None or self.finished or self._calls.grown:  # whether a native call has closed is asked first
             return None
         made = reads(piece)
         return None if made is None else self._numbered(made)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from toolcalls.events import CallPiece, CallStart, Event, Text
+from toolcalls.events import CallStart, Event, Text
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.calls import Calls
 from toolcalls.replies.stages import End, Item, Native, Stage
@@ -13,6 +13,7 @@ class Read(Stage):
 
     def __init__(self, reader: Reader, calls: Calls) -> None:
         self.passes = reader.passes  # whether a piece is text that nothing can happen to; if so, it has been read
+        self.streams = reader.streams  # what a piece of text is to a call, if it is all string argument
         self.next_block = reader.next_block
         self.end_paragraph = reader.end_paragraph
         self.reasons_elsewhere = reader.reasons_elsewhere
@@ -78,15 +79,6 @@ class Read(Stage):
             for call in calls.closed():
                 reader.add_native(call.name, call.arguments)
         return reader.read(piece) if reader.inside else reader.feed(piece)  # inside a candidate no piece just passes
-
-    def streams(self, piece: str) -> CallPiece | None:
-        """What a piece of text is to a call, if it is all string argument. None where a native call has grown since the
-        last piece, which `text` looks at.
-        """
-        calls = self._calls
-        if calls.grown or self._known < len(calls.whole_natives):
-            return None
-        return self._reader.streams(piece)
 
     def feed(self, items: Iterable[Item]) -> Iterator[Item]:
         """Read what is text; the rest passes."""
