@@ -22,7 +22,7 @@ AT_ONCE = 128 * 1024  # bytes of a whole body that are read while the host waits
 class ResponseTap:
     """One reply. The instance is the callable.
 
-    bodies    what came and what left so far, both without content coding
+    bodies    what came so far, without content coding, and what left
     form      as the exchange's
     decoder   decodes the content coding; None when there is none
     changes   False: the pieces leave as they came, and the exchange only reads them
