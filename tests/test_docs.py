@@ -175,5 +175,6 @@ def test_a_wire_that_is_a_folder_lists_its_files(wire: Path) -> None:
 
 
 def test_every_shape_is_listed() -> None:
-    listed = re.findall(r"`([a-z_]+)`", (shapes.__doc__ or "").partition("What names the call")[2])
-    assert sorted(listed) == sorted(path.stem for path in (PACKAGE / "shapes").glob("*.py") if path.stem != "__init__")
+    listed = re.findall(r"`([a-z_/]+)`", (shapes.__doc__ or "").partition("What is where")[2])
+    there = [path for path in (PACKAGE / "shapes").iterdir() if not path.name.startswith("_")]
+    assert sorted(listed) == sorted(path.stem if path.is_file() else f"{path.name}/" for path in there)

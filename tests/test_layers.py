@@ -69,15 +69,7 @@ FILES = {
         | tool_values
     """,
     "shapes": """
-        brokenjson channels containers notation spaced_closers trees words wrapped
-        | arguments surplus
-        | jsonvalue
-        | callmembers completejson elements entities header keyedvalue namedelements namedjson nested pystring raw
-        undeclared
-        | callobject callreader emptyelement keyed openjson pyliteral tags
-        | callarray content jsonbody jsonelement jsontags opening_tags pythonic closing_tags
-        | actions call_blocks codecalls functiontag jsonlist pairs tagnamed
-        | attributed keyvalue | tokentag
+        channels containers spaced_closers words | arguments | json | code headers tags
     """,
     "reading": """
         echo_watch open_text opener_tables policy | candidate open_calls shown_text | limits | ledger
@@ -352,14 +344,14 @@ def test_a_broken_arrow_is_found(module: str, source: str) -> None:
     ("module", "source"),
     [
         pytest.param("dialects", "from toolcalls.dialects import invoke", id="registry-to-dialect"),
-        pytest.param("dialects.invoke", "from toolcalls.shapes.attributed import Attributed", id="downwards"),
+        pytest.param("dialects.invoke", "from toolcalls.shapes.tags.attributed import Attributed", id="downwards"),
         pytest.param("wires.ollama", "from toolcalls.wires import Wire", id="what-a-folder-shares"),
         pytest.param(
             "wires.openai_responses.stream",
             "from toolcalls.wires.openai_responses.items import Message",
             id="its-own-parts",
         ),
-        pytest.param("shapes.attributed", "from toolcalls.shapes.entities import unescape", id="shape-to-shape"),
+        pytest.param("shapes.attributed", "from toolcalls.shapes.tags.entities import unescape", id="shape-to-shape"),
         pytest.param("config", "from toolcalls import __version__", id="version"),
         pytest.param("cli", "import time, subprocess", id="clock-in-cli"),
         pytest.param("processors.reactor_runner", "import threading", id="thread-in-its-file"),

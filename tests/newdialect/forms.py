@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolcalls.shapes import Dialect, Form
-from toolcalls.shapes.attributed import Attributed
-from toolcalls.shapes.content import Escaped, Verbatim
-from toolcalls.shapes.functiontag import FunctionTag
-from toolcalls.shapes.header import Header
-from toolcalls.shapes.jsonelement import JsonElement
-from toolcalls.shapes.jsonlist import JsonList
-from toolcalls.shapes.jsontags import JsonTags
-from toolcalls.shapes.keyed import Keyed
-from toolcalls.shapes.keyvalue import KeyValue
-from toolcalls.shapes.namedjson import NamedJson
-from toolcalls.shapes.pythonic import Pythonic
+from toolcalls.shapes.code.keyed import Keyed
+from toolcalls.shapes.code.pythonic import Pythonic
+from toolcalls.shapes.headers.header import Header
+from toolcalls.shapes.headers.jsonelement import JsonElement
+from toolcalls.shapes.headers.namedjson import NamedJson
+from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.content import Escaped, Verbatim
+from toolcalls.shapes.tags.functiontag import FunctionTag
+from toolcalls.shapes.tags.keyvalue import KeyValue
 
 TOKEN = r"(?:<[^<>\n]{1,60}>|\[[^\[\]\n\"{}]{1,60}\]|[^\s\w<>\[\]{}\"']{1,20}\w*[^\s\w<>\[\]{}\"']{0,20})"
 TAG = r"(?:<[^<>\n]{1,60}>|\[[^\[\]\n\"{}]{1,60}\])"
@@ -244,7 +244,7 @@ def _attributed(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
     for around in (*wrapped, {"wrappers": ()}):
         for content in (Verbatim(), Escaped()):
             settings = {**around, **base, "content": content}
-            more = f"from toolcalls.shapes.content import {type(content).__name__}"
+            more = f"from toolcalls.shapes.tags.content import {type(content).__name__}"
             made = _made(Attributed, "attributed", "invoke", what, name, settings, more)
             yield Candidate(made.dialect, made.form, made.summary, tuple(reversed(made.imports)), made.code)
 

@@ -5,8 +5,8 @@ import pytest
 from support.damaged import TOOLS, outcome
 from toolcalls.dialects import all_dialects
 from toolcalls.shapes import Call
-from toolcalls.shapes.attributed import Attributed
-from toolcalls.shapes.keyvalue import KeyValue
+from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.keyvalue import KeyValue
 from toolcalls.values.toolbox import Toolbox
 
 CALL = ("Noop", "{}")

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from toolcalls.events import Repair
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.callreader import CallReader
-from toolcalls.shapes.completejson import MAX_NAME, QUOTES, complete_value, decoded_string
-from toolcalls.shapes.jsonlist import JsonList
-from toolcalls.shapes.jsonvalue import OBJECT_STARTS, accept, checked, object_arguments
+from toolcalls.shapes.json.callreader import CallReader
+from toolcalls.shapes.json.completejson import MAX_NAME, QUOTES, complete_value, decoded_string
+from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, checked, object_arguments
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox

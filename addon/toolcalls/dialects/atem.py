@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.attributed import Attributed
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.content import Verbatim
-from toolcalls.shapes.tags import Tag
+from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.content import Verbatim
+from toolcalls.shapes.tags.tags import Tag
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

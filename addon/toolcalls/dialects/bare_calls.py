@@ -7,7 +7,7 @@ be in the message.
 from dataclasses import dataclass
 
 from toolcalls.shapes import About
-from toolcalls.shapes.codecalls import CodeCalls
+from toolcalls.shapes.code.codecalls import CodeCalls
 
 ABOUT = About(
     form="Python",

@@ -8,7 +8,7 @@ other key is data, and one whose arguments are a schema declares a tool: neither
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.openjson import OpenJson
+from toolcalls.shapes.json.openjson import OpenJson
 
 ABOUT = About(
     form="JSON in the open",

@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.brokenjson import skip_json
-from toolcalls.shapes.jsontags import JsonTags
-from toolcalls.shapes.jsonvalue import accept, value
-from toolcalls.shapes.surplus import take_surplus
+from toolcalls.shapes.json.brokenjson import skip_json
+from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.jsonvalue import accept, value
+from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About
-from toolcalls.shapes.namedjson import NamedJson
+from toolcalls.shapes.headers.namedjson import NamedJson
 from toolcalls.text.scanner import Scanner, Step
 
 ABOUT = About(

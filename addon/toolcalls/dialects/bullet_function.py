@@ -8,8 +8,8 @@ closer that was left over (`<|tool_call_end|>`), or text without any other such 
 from functools import cached_property
 
 from toolcalls.shapes import About
-from toolcalls.shapes.functiontag import FunctionTag
-from toolcalls.shapes.tags import Parts, PatternPart
+from toolcalls.shapes.tags.functiontag import FunctionTag
+from toolcalls.shapes.tags.tags import Parts, PatternPart
 
 ABOUT = About(
     form="function tags",

@@ -6,10 +6,10 @@ Values are taken verbatim: no line end is layout, nothing is decoded.
 import re
 
 from toolcalls.shapes import About, Call
-from toolcalls.shapes.attributed import Attributed
-from toolcalls.shapes.content import Verbatim
-from toolcalls.shapes.entities import unescape
-from toolcalls.shapes.tags import Tag
+from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.content import Verbatim
+from toolcalls.shapes.tags.entities import unescape
+from toolcalls.shapes.tags.tags import Tag
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

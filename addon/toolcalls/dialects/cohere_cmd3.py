@@ -1,7 +1,7 @@
 """`cohere_cmd3`: Cohere's Command R7B and A, a JSON array between tokens, beside thinking and a response."""
 
 from toolcalls.shapes import About
-from toolcalls.shapes.actions import Actions
+from toolcalls.shapes.json.actions import Actions
 
 ABOUT = About(
     form="arrays behind a mark",

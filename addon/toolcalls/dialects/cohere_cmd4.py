@@ -4,7 +4,7 @@ A call by itself reads as `cohere_cmd3`'s, whose text channel is read here, too.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.actions import Actions
+from toolcalls.shapes.json.actions import Actions
 
 ABOUT = About(
     form="arrays behind a mark",

@@ -6,8 +6,8 @@ The tool `directly-answer` means that there is no call. The fence is the dialect
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.callarray import call_array, close
-from toolcalls.shapes.jsonvalue import checked
+from toolcalls.shapes.json.callarray import call_array, close
+from toolcalls.shapes.json.jsonvalue import checked
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote

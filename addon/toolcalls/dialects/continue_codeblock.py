@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.raw import line_end
+from toolcalls.shapes.tags.raw import line_end
 from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text

@@ -8,7 +8,7 @@ a call's tag that says `parameter` (opencode #50206) are read too.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tokentag import token_tag
+from toolcalls.shapes.tags.tokentag import token_tag
 
 ABOUT = About(
     form="invoke",

@@ -6,9 +6,9 @@ Values are taken verbatim. A JSON object may be in place of the elements:
 """
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.attributed import Attributed
-from toolcalls.shapes.content import Verbatim
-from toolcalls.shapes.jsontags import JsonTags
+from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.content import Verbatim
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

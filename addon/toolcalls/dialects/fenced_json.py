@@ -5,7 +5,7 @@ The fence says `json`, that it holds calls (`tool_use`), or nothing. The JSON is
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.openjson import OpenJson
+from toolcalls.shapes.json.openjson import OpenJson
 
 ABOUT = About(
     form="JSON in the open",

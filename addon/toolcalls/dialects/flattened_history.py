@@ -4,7 +4,7 @@ In that report another wording only changed what the model imitated.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.namedjson import NamedJson
+from toolcalls.shapes.headers.namedjson import NamedJson
 
 ABOUT = About(
     form="agents and gateways",

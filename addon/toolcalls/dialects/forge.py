@@ -16,11 +16,11 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.callobject import CallObject
-from toolcalls.shapes.elements import Behind, Decoded, Kept, OpeningTag, closing_tag, inside, opening_tag
-from toolcalls.shapes.jsonvalue import value
-from toolcalls.shapes.nested import Members, Rules, SchemaPlace, Spelling, WrongStructure, argument
-from toolcalls.shapes.trees import CDATA, CDATA_END, SPLIT, decode, text_of
+from toolcalls.shapes.json.callobject import CallObject
+from toolcalls.shapes.json.jsonvalue import value
+from toolcalls.shapes.tags.elements import Behind, Decoded, Kept, OpeningTag, closing_tag, inside, opening_tag
+from toolcalls.shapes.tags.nested import Members, Rules, SchemaPlace, Spelling, WrongStructure, argument
+from toolcalls.shapes.tags.trees import CDATA, CDATA_END, SPLIT, decode, text_of
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, members, quote, to_json
 from toolcalls.values.toolbox import LOCAL, Toolbox

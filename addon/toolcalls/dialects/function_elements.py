@@ -4,7 +4,7 @@ The wrapper is Qwen's or Claude's, or missing. With `param` in the place of `par
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.attributed import Attributed
+from toolcalls.shapes.tags.attributed import Attributed
 
 ABOUT = About(
     form="invoke",

@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.functiontag import FunctionTag
-from toolcalls.shapes.opening_tags import parameter_tag
+from toolcalls.shapes.tags.functiontag import FunctionTag
+from toolcalls.shapes.tags.opening_tags import parameter_tag
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

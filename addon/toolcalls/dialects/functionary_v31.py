@@ -7,8 +7,8 @@ of Groq's API shows it. With parameters in tags of their own it is `qwen3_xml`.
 import re
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.jsonelement import JsonElement
-from toolcalls.shapes.jsonvalue import accept
+from toolcalls.shapes.headers.jsonelement import JsonElement
+from toolcalls.shapes.json.jsonvalue import accept
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.jsonvalue import OBJECT_STARTS, checked, json_call
+from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, checked, json_call
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

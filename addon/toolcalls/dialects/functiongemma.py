@@ -1,7 +1,7 @@
 """`functiongemma`: FunctionGemma's notation, the forerunner of Gemma 4's."""
 
 from toolcalls.shapes import About
-from toolcalls.shapes.keyed import Keyed
+from toolcalls.shapes.code.keyed import Keyed
 
 ABOUT = About(
     form="notations",

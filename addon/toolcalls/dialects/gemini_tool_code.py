@@ -4,7 +4,7 @@
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.keyed import Keyed
+from toolcalls.shapes.code.keyed import Keyed
 
 ABOUT = About(
     form="notations",

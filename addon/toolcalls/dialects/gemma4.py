@@ -8,7 +8,7 @@ same.
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.keyed import Keyed
+from toolcalls.shapes.code.keyed import Keyed
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

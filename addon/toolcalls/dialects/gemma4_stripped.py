@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.keyed import Keyed
+from toolcalls.shapes.code.keyed import Keyed
 from toolcalls.shapes.words import NAME, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

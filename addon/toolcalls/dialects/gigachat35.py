@@ -4,7 +4,7 @@ Read with the same freedom as DeepSeek's: other bars, other names of the wrapper
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tokentag import token_tag
+from toolcalls.shapes.tags.tokentag import token_tag
 
 ABOUT = About(
     form="invoke",

@@ -5,7 +5,7 @@ object: a quote in the string would end it.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsontags import JsonTags
+from toolcalls.shapes.json.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.keyvalue import KeyValue
+from toolcalls.shapes.tags.keyvalue import KeyValue
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

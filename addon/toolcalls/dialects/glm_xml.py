@@ -6,7 +6,7 @@ write that know Hermes' form too, is read in place of the pairs. `<tool_call>` i
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.keyvalue import KeyValueOrJson
+from toolcalls.shapes.tags.keyvalue import KeyValueOrJson
 
 ABOUT = About(
     form="keys and values",

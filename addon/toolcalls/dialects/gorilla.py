@@ -4,7 +4,7 @@ The calls are in brackets, or without them and with the mark before each.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.pythonic import Pythonic
+from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",

@@ -5,7 +5,7 @@ closing tag is removed with the calls.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsonlist import JsonList
+from toolcalls.shapes.json.jsonlist import JsonList
 
 ABOUT = About(
     form="arrays behind a mark",

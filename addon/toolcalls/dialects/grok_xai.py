@@ -4,8 +4,8 @@ Values are taken verbatim: no line end is layout, nothing is decoded.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.attributed import Attributed
-from toolcalls.shapes.content import Verbatim
+from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.content import Verbatim
 
 ABOUT = About(
     form="invoke",

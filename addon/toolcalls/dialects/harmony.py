@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.jsonvalue import call_arguments, checked, value
-from toolcalls.shapes.surplus import take_surplus
+from toolcalls.shapes.json.jsonvalue import call_arguments, checked, value
+from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.completejson import calls_meant, complete_value
-from toolcalls.shapes.jsonvalue import checked, json_call
+from toolcalls.shapes.json.completejson import calls_meant, complete_value
+from toolcalls.shapes.json.jsonvalue import checked, json_call
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

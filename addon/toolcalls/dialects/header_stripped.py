@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About
-from toolcalls.shapes.header import Header, Opening
+from toolcalls.shapes.headers.header import Header, Opening
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -7,7 +7,7 @@ around both, attributes on the tag (tinyagents PR#76), its two other spellings a
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsontags import JsonTags
+from toolcalls.shapes.json.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",

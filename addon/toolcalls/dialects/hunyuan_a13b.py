@@ -5,7 +5,7 @@ what people ask models to write.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsonlist import JsonList
+from toolcalls.shapes.json.jsonlist import JsonList
 
 ABOUT = About(
     form="arrays behind a mark",

@@ -5,7 +5,7 @@ wrapper may be missing.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.keyvalue import KeyValue
+from toolcalls.shapes.tags.keyvalue import KeyValue
 
 ABOUT = About(
     form="keys and values",

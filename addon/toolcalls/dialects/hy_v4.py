@@ -5,7 +5,7 @@ Values are taken verbatim, and any tag may carry a suffix of the model's tokeniz
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.keyvalue import KeyValue
+from toolcalls.shapes.tags.keyvalue import KeyValue
 
 ABOUT = About(
     form="keys and values",

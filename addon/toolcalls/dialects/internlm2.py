@@ -5,7 +5,7 @@ What is addressed to the interpreter is code and no call. Servers detokenize wit
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsontags import JsonTags
+from toolcalls.shapes.json.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",

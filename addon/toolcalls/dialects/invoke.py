@@ -8,7 +8,7 @@ Relatives have files of their own: `invoke_angleless`, `invoke_escaped`, `invoke
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.attributed import Attributed
+from toolcalls.shapes.tags.attributed import Attributed
 from toolcalls.shapes.words import LEAKED
 
 ABOUT = About(

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from toolcalls.shapes import About, Call
-from toolcalls.shapes.attributed import Attributed, spelt
-from toolcalls.shapes.tags import Tags, named_tag
+from toolcalls.shapes.tags.attributed import Attributed, spelt
+from toolcalls.shapes.tags.tags import Tags, named_tag
 from toolcalls.shapes.words import LEAKED
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.tagnamed import TagNamed
+from toolcalls.shapes.tags.tagnamed import TagNamed
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

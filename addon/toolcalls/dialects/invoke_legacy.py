@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.call_blocks import calls_of_block
-from toolcalls.shapes.closing_tags import (
+from toolcalls.shapes.tags.call_blocks import calls_of_block
+from toolcalls.shapes.tags.closing_tags import (
     CALL,
     CALL_END,
     CLOSER,
@@ -26,9 +26,9 @@ from toolcalls.shapes.closing_tags import (
     take_doubled,
     unbracketed,
 )
-from toolcalls.shapes.jsonbody import skip
-from toolcalls.shapes.raw import delimited, line_end
-from toolcalls.shapes.tags import Parts, PatternPart, Tags
+from toolcalls.shapes.tags.jsonbody import skip
+from toolcalls.shapes.tags.raw import delimited, line_end
+from toolcalls.shapes.tags.tags import Parts, PatternPart, Tags
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox

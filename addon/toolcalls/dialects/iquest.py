@@ -4,7 +4,7 @@ Values are taken verbatim, white space between tags means nothing.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.keyvalue import KeyValue
+from toolcalls.shapes.tags.keyvalue import KeyValue
 
 ABOUT = About(
     form="keys and values",

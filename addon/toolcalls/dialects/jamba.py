@@ -5,7 +5,7 @@ a block without such a frame means nothing.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsonlist import JsonList
+from toolcalls.shapes.json.jsonlist import JsonList
 
 ABOUT = About(
     form="arrays behind a mark",

@@ -4,7 +4,7 @@ Its objects are read as those of `bare_json` are, and every one must be a call.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.openjson import OpenJson
+from toolcalls.shapes.json.openjson import OpenJson
 
 ABOUT = About(
     form="JSON in the open",

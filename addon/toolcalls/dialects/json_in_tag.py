@@ -6,7 +6,7 @@ The object ends where its braces say. Its tag's bracket, or a closing tag, may b
 from dataclasses import dataclass
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsontags import JsonTags
+from toolcalls.shapes.json.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",

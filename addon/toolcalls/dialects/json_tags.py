@@ -5,7 +5,7 @@ calls drift; `<tool_use>`, after the Messages API). The object, or an array of t
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsontags import JsonTags
+from toolcalls.shapes.json.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",

@@ -5,8 +5,8 @@ JSON as well: an object after the name in place of the pairs, or one that holds 
 """
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.jsontags import JsonTags
-from toolcalls.shapes.keyvalue import KeyValueOrJson
+from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.tags.keyvalue import KeyValueOrJson
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

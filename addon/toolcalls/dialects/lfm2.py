@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from toolcalls.events import Reason, Repair
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.jsonlist import JsonList
-from toolcalls.shapes.pythonic import Block, Pythonic
+from toolcalls.shapes.code.pythonic import Block, Pythonic
+from toolcalls.shapes.json.jsonlist import JsonList
 from toolcalls.shapes.words import character
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

@@ -8,9 +8,9 @@ code after the token is no call.
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.completejson import MAX_NAME
-from toolcalls.shapes.jsonlist import JsonList
-from toolcalls.shapes.jsonvalue import accept, value
+from toolcalls.shapes.json.completejson import MAX_NAME
+from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.jsonvalue import accept, value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox

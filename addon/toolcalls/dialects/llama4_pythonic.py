@@ -7,8 +7,8 @@ markers.
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.jsonlist import JsonList
-from toolcalls.shapes.pythonic import Pythonic
+from toolcalls.shapes.code.pythonic import Pythonic
+from toolcalls.shapes.json.jsonlist import JsonList
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -4,7 +4,7 @@ It shows as text where LM Studio's parser is not in the way. `[TOOL_CALL]` with 
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsontags import JsonTags
+from toolcalls.shapes.json.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",

@@ -1,7 +1,7 @@
 """`longcat`: Hermes' form with a tag of its own."""
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsontags import JsonTags
+from toolcalls.shapes.json.jsontags import JsonTags
 
 ABOUT = About(
     form="JSON in tags",

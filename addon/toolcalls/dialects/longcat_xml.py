@@ -4,7 +4,7 @@ The models write an object of JSON in the same tag as well (`longcat`). Values a
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.keyvalue import KeyValue
+from toolcalls.shapes.tags.keyvalue import KeyValue
 
 ABOUT = About(
     form="keys and values",

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.callobject import CallObject
-from toolcalls.shapes.jsonvalue import accept, checked
-from toolcalls.shapes.surplus import take_surplus
+from toolcalls.shapes.json.callobject import CallObject
+from toolcalls.shapes.json.jsonvalue import accept, checked
+from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox

@@ -13,9 +13,9 @@ That is read where the tool has one parameter or none that is known; it is calle
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.closing_tags import UNCLOSED_VALUE, Parameters, tag_value
-from toolcalls.shapes.functiontag import FunctionTag
-from toolcalls.shapes.opening_tags import Tag, function_tag
+from toolcalls.shapes.tags.closing_tags import UNCLOSED_VALUE, Parameters, tag_value
+from toolcalls.shapes.tags.functiontag import FunctionTag
+from toolcalls.shapes.tags.opening_tags import Tag, function_tag
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

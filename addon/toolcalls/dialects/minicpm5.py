@@ -10,8 +10,8 @@ from functools import cached_property
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.attributed import Attributed
-from toolcalls.shapes.closing_tags import (
+from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.closing_tags import (
     CALL,
     CALL_END,
     CLOSER,
@@ -20,9 +20,9 @@ from toolcalls.shapes.closing_tags import (
     Parameters,
     unbracketed,
 )
-from toolcalls.shapes.content import Escaped
-from toolcalls.shapes.jsonbody import skip
-from toolcalls.shapes.tags import Parts, Tag, Tags
+from toolcalls.shapes.tags.content import Escaped
+from toolcalls.shapes.tags.jsonbody import skip
+from toolcalls.shapes.tags.tags import Parts, Tag, Tags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
-from toolcalls.shapes.jsonvalue import accept, string, value
+from toolcalls.shapes.json.jsonvalue import accept, string, value
 from toolcalls.shapes.words import KEY, MAX_WORD, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json

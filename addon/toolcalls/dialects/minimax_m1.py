@@ -1,7 +1,7 @@
 """`minimax_m1`: JSON objects in `<tool_calls>` tags, one a line."""
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsonlist import JsonList
+from toolcalls.shapes.json.jsonlist import JsonList
 
 ABOUT = About(
     form="JSON in tags",

@@ -5,8 +5,8 @@ it is `invoke`.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.attributed import Attributed
-from toolcalls.shapes.content import Verbatim
+from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.content import Verbatim
 
 ABOUT = About(
     form="invoke",

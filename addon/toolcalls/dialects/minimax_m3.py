@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
-from toolcalls.shapes.entities import escape_attribute
-from toolcalls.shapes.nested import Rules, SchemaPlace, Spelling, WrongStructure, to_object
 from toolcalls.shapes.spaced_closers import closer_among
-from toolcalls.shapes.tags import Tags, named_tag
-from toolcalls.shapes.trees import MAX_DEPTH, Element
+from toolcalls.shapes.tags.entities import escape_attribute
+from toolcalls.shapes.tags.nested import Rules, SchemaPlace, Spelling, WrongStructure, to_object
+from toolcalls.shapes.tags.tags import Tags, named_tag
+from toolcalls.shapes.tags.trees import MAX_DEPTH, Element
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import members, to_json
 from toolcalls.values.toolbox import Toolbox

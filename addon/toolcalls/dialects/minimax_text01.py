@@ -4,7 +4,7 @@ The fence is the dialect's own.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.namedjson import NamedJson
+from toolcalls.shapes.headers.namedjson import NamedJson
 
 ABOUT = About(
     form="notations",

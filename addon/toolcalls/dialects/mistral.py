@@ -11,10 +11,10 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.callreader import CallReader
-from toolcalls.shapes.header import Header
-from toolcalls.shapes.jsonvalue import value
-from toolcalls.shapes.surplus import take_surplus
+from toolcalls.shapes.headers.header import Header
+from toolcalls.shapes.json.callreader import CallReader
+from toolcalls.shapes.json.jsonvalue import value
+from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.codecalls import CodeCalls
+from toolcalls.shapes.code.codecalls import CodeCalls
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -7,9 +7,9 @@ Only declared tools are called. An array is its name repeated or `<item>`s in an
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.emptyelement import empty_element, empty_openers
-from toolcalls.shapes.nested import NAME
-from toolcalls.shapes.tagnamed import TagNamed
+from toolcalls.shapes.tags.emptyelement import empty_element, empty_openers
+from toolcalls.shapes.tags.nested import NAME
+from toolcalls.shapes.tags.tagnamed import TagNamed
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox

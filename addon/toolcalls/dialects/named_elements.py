@@ -5,7 +5,7 @@ The elements have several names. With elements in the place of the JSON it is `i
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.namedelements import NamedElements
+from toolcalls.shapes.headers.namedelements import NamedElements
 
 ABOUT = About(
     form="JSON in tags",

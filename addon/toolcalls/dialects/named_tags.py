@@ -9,9 +9,9 @@ what the tool requires.
 from dataclasses import replace
 
 from toolcalls.shapes import About, Call, CallSink, Unwritable
-from toolcalls.shapes.attributed import Attributed
-from toolcalls.shapes.entities import escape_attribute
-from toolcalls.shapes.tags import Tag, declared_attributes, other_attributes
+from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.entities import escape_attribute
+from toolcalls.shapes.tags.tags import Tag, declared_attributes, other_attributes
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from toolcalls.events import Repair
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.brokenjson import skip_json
-from toolcalls.shapes.completejson import complete_value
-from toolcalls.shapes.jsonvalue import argument_object, is_double_encoded
-from toolcalls.shapes.surplus import take_surplus
+from toolcalls.shapes.json.brokenjson import skip_json
+from toolcalls.shapes.json.completejson import complete_value
+from toolcalls.shapes.json.jsonvalue import argument_object, is_double_encoded
+from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.words import check_name
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS

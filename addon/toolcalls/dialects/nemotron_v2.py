@@ -1,7 +1,7 @@
 """`nemotron_v2`: a JSON array in `<TOOLCALL>` tags."""
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsonlist import JsonList
+from toolcalls.shapes.json.jsonlist import JsonList
 
 ABOUT = About(
     form="arrays behind a mark",

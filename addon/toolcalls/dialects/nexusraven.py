@@ -5,7 +5,7 @@ A call as the argument of another is no literal, so such a message is no call. W
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.pythonic import Pythonic
+from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",

@@ -4,7 +4,7 @@ Values may be spelt as in Python or as in JSON. The wrapper is `invoke`'s as wel
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.pythonic import Pythonic
+from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",

@@ -8,7 +8,7 @@ with it.
 """
 
 from toolcalls.shapes import About, Call
-from toolcalls.shapes.functiontag import FunctionTag
+from toolcalls.shapes.tags.functiontag import FunctionTag
 
 ABOUT = About(
     form="function tags",

@@ -4,7 +4,7 @@ The word alone is prose (a module of Python's): it counts only with an array of 
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.jsonlist import JsonList
+from toolcalls.shapes.json.jsonlist import JsonList
 
 ABOUT = About(
     form="arrays behind a mark",

@@ -4,7 +4,7 @@
 """
 
 from toolcalls.shapes import About, Call
-from toolcalls.shapes.jsonelement import JsonElement
+from toolcalls.shapes.headers.jsonelement import JsonElement
 
 ABOUT = About(
     form="JSON in tags",

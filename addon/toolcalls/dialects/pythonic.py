@@ -4,7 +4,7 @@ Arguments have names, values are Python literals.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.pythonic import Pythonic
+from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",

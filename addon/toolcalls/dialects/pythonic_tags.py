@@ -4,7 +4,7 @@ Brackets around the call are read as well.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.pythonic import Pythonic
+from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",

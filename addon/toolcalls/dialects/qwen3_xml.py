@@ -12,11 +12,11 @@ template prints lists and objects as JSON and every other value as Python does: 
 from functools import cached_property
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.functiontag import FunctionTag
-from toolcalls.shapes.jsonbody import json_body
-from toolcalls.shapes.jsonvalue import OBJECT_STARTS
-from toolcalls.shapes.opening_tags import Tag, function_tag
-from toolcalls.shapes.tags import Tags
+from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS
+from toolcalls.shapes.tags.functiontag import FunctionTag
+from toolcalls.shapes.tags.jsonbody import json_body
+from toolcalls.shapes.tags.opening_tags import Tag, function_tag
+from toolcalls.shapes.tags.tags import Tags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -4,7 +4,7 @@ Generation stops at `✿RESULT✿`, which is left over where no stop word is set
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.namedjson import NamedJson
+from toolcalls.shapes.headers.namedjson import NamedJson
 
 ABOUT = About(
     form="agents and gateways",

@@ -5,7 +5,7 @@ description, or a schema for arguments, they are none.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.openjson import OpenJson
+from toolcalls.shapes.json.openjson import OpenJson
 
 ABOUT = About(
     form="JSON in tags",

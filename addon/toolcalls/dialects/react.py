@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.brokenjson import skip_json
-from toolcalls.shapes.completejson import action_call, complete_value
-from toolcalls.shapes.jsonvalue import ARGUMENTS, NAMES, argument_object, value
-from toolcalls.shapes.namedjson import NamedJson
-from toolcalls.shapes.surplus import take_surplus
+from toolcalls.shapes.headers.namedjson import NamedJson
+from toolcalls.shapes.json.brokenjson import skip_json
+from toolcalls.shapes.json.completejson import action_call, complete_value
+from toolcalls.shapes.json.jsonvalue import ARGUMENTS, NAMES, argument_object, value
+from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.words import NAME, character, take_run, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import is_json, members

@@ -5,7 +5,7 @@ are read where the schema asks for one, and written as JSON, which the engines t
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.functiontag import FunctionTag
+from toolcalls.shapes.tags.functiontag import FunctionTag
 
 ABOUT = About(
     form="function tags",

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.attributed import Attributed
-from toolcalls.shapes.content import Verbatim
-from toolcalls.shapes.tags import Tags
+from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.content import Verbatim
+from toolcalls.shapes.tags.tags import Tags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.jsontags import JsonTags
-from toolcalls.shapes.namedelements import NAME_ELEMENTS, NamedElements
+from toolcalls.shapes.headers.namedelements import NAME_ELEMENTS, NamedElements
+from toolcalls.shapes.json.jsontags import JsonTags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -13,10 +13,10 @@ import re
 from typing import Any
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.nested import SchemaPlace
 from toolcalls.shapes.spaced_closers import closer_among
-from toolcalls.shapes.tagnamed import TagNamed
-from toolcalls.shapes.undeclared import undeclared_elements
+from toolcalls.shapes.tags.nested import SchemaPlace
+from toolcalls.shapes.tags.tagnamed import TagNamed
+from toolcalls.shapes.tags.undeclared import undeclared_elements
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import items, members, quote
 from toolcalls.values.toolbox import Toolbox

@@ -5,8 +5,8 @@ its parameters: any other text in such an element is a value (`zeroclaw`, `tagge
 """
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.jsonelement import JsonElement
-from toolcalls.shapes.jsonvalue import object_of
+from toolcalls.shapes.headers.jsonelement import JsonElement
+from toolcalls.shapes.json.jsonvalue import object_of
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -6,7 +6,7 @@ after `[TOOL_CALLS]` by `mistral`: who names this one means both.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.openjson import OpenJson
+from toolcalls.shapes.json.openjson import OpenJson
 
 ABOUT = About(
     form="JSON in the open",

@@ -14,10 +14,10 @@ from typing import Any
 import yaml
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
-from toolcalls.shapes.elements import character
-from toolcalls.shapes.emptyelement import empty_element, empty_openers
-from toolcalls.shapes.nested import NAME, SchemaPlace
 from toolcalls.shapes.spaced_closers import closer_among
+from toolcalls.shapes.tags.elements import character
+from toolcalls.shapes.tags.emptyelement import empty_element, empty_openers
+from toolcalls.shapes.tags.nested import NAME, SchemaPlace
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, is_json, members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox

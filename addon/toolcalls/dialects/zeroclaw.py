@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.callobject import CallObject
-from toolcalls.shapes.jsonvalue import accept, checked
-from toolcalls.shapes.surplus import take_surplus
+from toolcalls.shapes.json.callobject import CallObject
+from toolcalls.shapes.json.jsonvalue import accept, checked
+from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.words import NAME, character, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote

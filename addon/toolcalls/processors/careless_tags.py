@@ -15,10 +15,10 @@ from typing import Any, Literal
 from toolcalls.dialects import all_dialects
 from toolcalls.processors.careless_xml import without_marks
 from toolcalls.processors.json_members import Members, members_of
-from toolcalls.shapes.attributed import Attributed
-from toolcalls.shapes.functiontag import FunctionTag
-from toolcalls.shapes.jsontags import JsonTags
-from toolcalls.shapes.tagnamed import TagNamed
+from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.functiontag import FunctionTag
+from toolcalls.shapes.tags.tagnamed import TagNamed
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 

@@ -3,32 +3,19 @@
 A shape reads and writes; a dialect is a shape with its strings filled in. A grammar gets three things: a scanner to
 read from, a `CallSink` to report to, and a toolbox to ask. In goes text from an opener on; out come reports of calls
 and their argument JSON, piece by piece. The way back is `write`, from calls to text. Read this file first, then
-`jsontags`, a shape that is easy to follow.
+`json/jsontags`, a shape that is easy to follow.
 
-What names the call tells the shapes apart:
+What is where:
 
-    tags            `attributed` (in an attribute), `tokentag` (the same in special tokens), `tagnamed` (elements named
-                    after tools), `functiontag` (`<function=N>`), `keyvalue` (a name, then pairs of key and value)
-    JSON            `jsontags` (an object between tags), `jsonlist` (an array or objects after a mark), `openjson` (in
-                    the open), `actions` (Cohere's arrays, beside channels)
-    words           `header` (a header, then raw JSON), `jsonelement` (an element that carries the name), `namedjson` (a
-                    name in words), `namedelements` (a name in an element, JSON in another)
-    code            `pythonic` (`f(a="x")`), `codecalls` (the same, or JSON in it, in the open), `keyed` (`call:N{k:1}`)
-
-These are the parts that they are made of:
-
-    tags            `tags`, `opening_tags`, `closing_tags` (which tag ends a value, and its repairs), `spaced_closers`,
-                    `call_blocks`
-                    (what ends a block of calls), `pairs` (what comes before a value), `raw`, `content`, `entities`
-    XML in values   `elements`, `nested`, `trees`, `emptyelement` (a call that is one tag)
-    JSON            `jsonvalue`, `brokenjson` (where JSON ends that broke), `surplus` (one bracket too many),
-                    `jsonbody`, `completejson` (read to its end before anything is reported), `callreader` (a block of
-                    nothing but calls), `callobject` (one object that may be a call), `callarray`, `callmembers` (the
-                    members beside a call's name and its arguments)
-    Python          `pyliteral`, `pystring`, `keyedvalue`, `notation` (its marks)
-    all             `arguments` (JSON made of text that still arrives), `containers` (objects and arrays that are not
-                    quite JSON), `wrapped` (arguments in one parameter), `words` (what comes ahead), `channels` (frames
-                    of marks), `undeclared` (parameters that no schema has)
+    `tags/`            names and values between tags; which closer ends a value, and the repairs of tags
+    `json/`            JSON objects and arrays that are calls
+    `code/`            calls as code: `f(a="x")`, `call:f{a:1}`
+    `headers/`         a name in a header, an element or words, then JSON
+    `arguments`        argument JSON made of text that still arrives
+    `containers`       objects and arrays that are not quite JSON
+    `channels`         frames of special tokens around messages
+    `words`            names, and what comes ahead of a place
+    `spaced_closers`   closers with blanks in them
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,192 @@
+"""JSON that is in a reply's text, read piece by piece: what all forms share whose arguments are JSON.
+
+Each step takes what it reads from the scanner. Strict JSON passes as it was written; what the transducer repairs is
+noted on the call.
+"""
+
+import json
+from collections.abc import Callable
+
+from toolcalls.events import Repair
+from toolcalls.shapes import Call, CallSink, Unwritable
+from toolcalls.shapes.json.brokenjson import skip_json
+from toolcalls.shapes.json.surplus import RepairSink, take_surplus
+from toolcalls.shapes.spaced_closers import closer_among
+from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
+from toolcalls.values.damaged_json import DamagedJson
+
+NAMES = ("name", "tool_name", "toolName", "function_name", "tool", "function")
+ARGUMENTS = (
+    "arguments",
+    "parameters",
+    "args",
+    "input",
+    "params",
+    "tool_input",
+    "tool_parameters",
+    "tool_arguments",
+    "tool_args",
+    "function_arguments",
+    "function_args",
+    "kwargs",
+)
+# What arguments begin with that are an object, or a JSON string that holds one, which may be encoded twice itself.
+OBJECT_STARTS = ("{", '"{', '"\\"{')
+_MOST_ENCODED = 2  # strings around an object of arguments
+# Members that a call may have as well.
+MARKS = frozenset({"id", "call_id", "tool_call_id", "toolCallId", "index", "type"})
+
+
+def value(
+    scan: Scanner,
+    sink: RepairSink,
+    keep: Callable[[str], None],
+    unclosed: list[str] | None = None,
+    *,
+    direct: bool = False,
+) -> Step[bool]:
+    """One JSON value that begins here; `keep` is given its pieces. Returns whether it is complete.
+
+    direct     `keep` is the call's own, so that a piece that is all string may leave unread. It may keep back no more
+               than a brace at the end of a piece
+    unclosed   is given what closes each bracket that is open where the value cannot be read any further
+    """
+    reader = DamagedJson()
+    while True:
+        made, end = reader.feed(scan.text, scan.pos, final=scan.ended)
+        scan.take(end - scan.pos)
+        keep(made)
+        if reader.done or reader.failed or scan.ended:
+            break
+        if direct and made and made[-1] != "}" and end == len(scan.text):
+            scan.wake_on = reader.wake_on
+            before = scan.streamed
+            yield
+            scan.wake_on = None
+            reader.skip(scan.streamed - before)
+        else:
+            yield
+    for repair in reader.repairs:
+        sink.note_repair(repair)
+    if reader.failed and unclosed is not None:
+        unclosed += reader.unclosed
+    return reader.done
+
+
+def json_call(scan: Scanner, sink: CallSink, name: str, marks: tuple[str, ...] = ()) -> Step[bool]:
+    """A call whose arguments are the JSON that begins here, and which ends with it. `marks` may come after it.
+
+    Returns whether its end was found: that of broken JSON is where its brackets are closed.
+    """
+    sink.begin(name)
+    unclosed = list[str]()
+    whole = yield from object_arguments(scan, sink, unclosed)
+    if not whole and (scan.rest() or not scan.ended):
+        sink.fail()
+        whole = bool(unclosed) and (yield from skip_json(scan, unclosed))
+    if whole:
+        sink.end()
+        yield from take_surplus(scan, sink, marks)
+    return whole
+
+
+def string(scan: Scanner, sink: CallSink) -> Step[str | None]:
+    """A JSON string that begins here, decoded; None for any other value, or one that is not complete."""
+    pieces: list[str] = []
+    if not (yield from value(scan, sink, pieces.append)):
+        return None
+    written = "".join(pieces)
+    return str(json.loads(written)) if written.startswith('"') else None
+
+
+def object_of(scan: Scanner, keys: tuple[str, ...], ahead: int) -> Step[bool]:
+    """Whether one of `OBJECT_STARTS` is here with nothing in it, or with one of these keys as its first."""
+    start = yield from scan.among(OBJECT_STARTS, ahead)
+    if start is None:
+        return False
+    first = yield from scan.space(ahead + len(start))
+    marks = ("'", "\\" * start.count("\\") * 2 + '\\"' if start[0] == '"' else '"')
+    return (yield from scan.among((*(mark + key + mark for key in keys for mark in marks), "}"), first)) is not None
+
+
+def object_arguments(scan: Scanner, sink: CallSink, unclosed: list[str] | None = None) -> Step[bool]:
+    """The arguments of a call that has begun, which start here with one of `OBJECT_STARTS`. Returns whether complete.
+
+    An object leaves while it arrives; one in a string leaves when it is whole. `unclosed` as for `value`.
+    """
+    if (yield from scan.starts("{")):
+        return (yield from value(scan, sink, sink.piece, unclosed, direct=True))
+    found = yield from call_arguments(scan, sink)
+    sink.piece(found or "")
+    return found is not None
+
+
+def call_arguments(scan: Scanner, sink: CallSink) -> Step[str | None]:
+    """The whole arguments of a call that begin here, as `argument_object` has them; None where they are none."""
+    pieces: list[str] = []
+    if not (yield from value(scan, sink, pieces.append)):
+        return None
+    written = "".join(pieces)
+    found = argument_object(written)
+    if found is not None and is_double_encoded(written):
+        sink.note_repair("double_encoded")
+    return found
+
+
+def argument_object(written: str) -> str | None:
+    """The JSON text of the object that stands for a call's arguments, None where `written` (strict JSON) is none.
+
+    An object, a string that holds one (in which another string may), or nothing: null and the empty string are `{}`.
+    """
+    text, level = written, 0
+    while text.startswith('"') and level < _MOST_ENCODED:
+        try:
+            text = str(json.loads(text)).strip() or "{}"
+        except ValueError:
+            return None
+        level += 1
+    if text == "null":
+        return "{}"
+    try:
+        members(text)
+    except ValueError:
+        return None
+    return text
+
+
+def is_double_encoded(written: str) -> bool:
+    """Whether a string stands for a call's arguments (strict JSON), in the place of the object that it holds."""
+    return written.startswith('"') and written != '""'
+
+
+def separated(scan: Scanner, literal: str, note: Callable[[Repair], None]) -> Step[bool]:
+    """Take a comma or a colon of an object after white space, as `accept`; one that comes twice is one."""
+    if not (yield from accept(scan, literal)):
+        return False
+    if (yield from accept(scan, literal)):
+        note("doubled_separator")
+        while (yield from accept(scan, literal)):
+            pass
+    return True
+
+
+def accept(scan: Scanner, literal: str) -> Step[bool]:
+    """Take `literal` after white space; False, and nothing taken, where something else stands.
+
+    White space may be in it where it is a closing tag.
+    """
+    space = yield from scan.space()
+    found, length = yield from closer_among(scan, (literal,), space)
+    if found is None:
+        return False
+    scan.take(space + length)
+    return True
+
+
+def checked(call: Call) -> Call:
+    """The call. Raises Unwritable for one without a name, and ValueError where its arguments are no JSON object."""
+    if not call.name:
+        raise Unwritable("a call without a name")
+    members(call.arguments)
+    return call
