@@ -10,8 +10,6 @@ text exactly, and a call without its `CallEnd` was cut off (law 6: nobody closes
 `Text` and `Markup` together are the reply's own text: joined in order they give back, character for character, what
 went in (law 3). `Text` is shown to the client, `Markup` belongs to a call and is not. Processors add `Removed`, text
 that they took away: then all three account for what went in.
-
-Past 300 lines because it names every code that a verdict may give, too: a word is declared once.
 """
 
 from typing import Literal

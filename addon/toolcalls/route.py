@@ -1,6 +1,6 @@
 """A route: what one kind of traffic speaks on either side, and how its text is to be read. Frozen data, no behaviour.
 
-`config` builds routes from YAML; tests and the command line build them directly. It has more than 300 lines, since
+`config` builds routes from YAML; tests and the command line build them directly.
 docs/configuration.md takes what it says of the keys of rules, reactors and filters from the docstrings here.
 """
 

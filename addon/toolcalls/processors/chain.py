@@ -2,8 +2,6 @@
 
 Events wait in a queue after the first call that is undecided (`decisions`). Text that leaves is searched for repeated
 passages and goes through the filters; texts of our own are inserted where they belong.
-
-Past 300 lines by a few: the short ways are in here with the long ones, and must do what those do.
 """
 
 from collections import deque

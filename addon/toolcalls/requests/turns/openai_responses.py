@@ -12,8 +12,6 @@ became calls goes.
 Tools that the API has built in (web search, MCP, a shell) cannot be described in a prompt. Functions and custom tools
 in a namespace can, by the names that `WIRE.request` gives them; what is made of their calls names the namespace. Tools
 that items declare (`additional_tools`) are described like the body's, and go with them.
-
-Past 300 lines by a little, because one file holds one wire's requests: reading, writing, and the tools.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
