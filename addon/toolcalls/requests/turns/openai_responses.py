@@ -55,7 +55,6 @@ class _ResponsesRequests:
     """The format."""
 
     def read(self, body: bytes) -> Conversation:
-        """Raises ValueError for a body that is no such request."""
         try:
             asked = WIRE.request(body)
             fields = rawjson.fields(body)
@@ -69,7 +68,6 @@ class _ResponsesRequests:
         )
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools."""
         fields: Fields = dict(rawjson.fields(body))
         said: list[Turn] = []
         for turn in conversation.turns:

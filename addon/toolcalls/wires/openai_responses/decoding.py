@@ -397,6 +397,5 @@ class Events:
         self._reading = Reading()
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame."""
         event = rawjson.fields(payload)
         return list(self._reading.events(rawjson.word(event, "type"), event))
