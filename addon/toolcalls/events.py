@@ -24,13 +24,13 @@ class Text(msgspec.Struct, frozen=True, gc=False):
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """The `Text` after it, and what becomes of that, is in this place of its frame, after what is no text."""
+    """Position within the frame of the next `Text`, counted after the parts that are no text."""
 
     at: int
 
 
 class ParagraphEnd(msgspec.Struct, frozen=True, gc=False):
-    """A native call is between the text so far and what follows in this lane, so no paragraph goes on there."""
+    """A native call separates the text before from the text after in this lane: a paragraph ends."""
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False):

@@ -131,7 +131,7 @@ class Loops:
     progress     whether a new call that was answered starts the count of `same_call` again
     text         what the client gets where the reply is changed
 
-    One that neither acts nor looks at text is in no reply's way: it looks at the calls when the reply has ended.
+    A guard that only observes calls does not delay a reply: it looks at them when the reply has ended.
     """
 
     action: LoopAction = "observe"

@@ -336,7 +336,7 @@ class JSONArray(_Measured):
             at += 1
 
     def build(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:  # noqa: ARG002 - it has neither
-        """A new element; another one beside it comes after a comma."""
+        """A new array element; siblings are separated by commas."""
         return data if keep else b",\r\n" + data
 
     def _data(self, raw: bytes) -> bytes | None:

@@ -71,7 +71,7 @@ class CallArguments:
     """The arguments of one call as they come: what the API asks of them is mended first, and then their values.
 
     tool      the tool's name, which is known before they begin
-    instead   those that was in its name, "" for none
+    instead   arguments found in the tool's name, "" for none
     """
 
     __slots__ = ("_came", "_left", "_mending", "_native", "_pending", "_room", "_values", "instead", "tool")

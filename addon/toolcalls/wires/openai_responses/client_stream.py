@@ -35,7 +35,7 @@ def position_of(event: Fields, segment: Segment) -> Fields:
 
 
 def opens_text(parts: Sequence[Part]) -> bool:
-    """Whether what a frame opens_text is to be shown."""
+    """Whether the text part that a frame opens is shown."""
     return any(isinstance(event, Text) and not event.text for _, event in parts)
 
 
