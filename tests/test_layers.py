@@ -372,7 +372,6 @@ LONGER = {
     "reading/reader.py",
     "replies/exchange.py",
     "shapes/json/callreader.py",
-    "text/markdown.py",
     "values/transducer.py",
 }
 
