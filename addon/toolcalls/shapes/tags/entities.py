@@ -92,7 +92,7 @@ def take_section(scan: Scanner, put: Callable[[str], None], wake_on: Search | No
             put(scan.take(found - pos))
             scan.take(len(CDATA_END))
             return True
-        kept = 2 if text.endswith("]]", pos) else 1 if text.endswith("]", pos) else 0
+        kept = scan.half(CDATA_END)
         if len(text) - kept > pos:
             put(scan.take(len(text) - kept - pos))
         if scan.ended:
