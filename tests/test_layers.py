@@ -344,14 +344,14 @@ def test_a_broken_arrow_is_found(module: str, source: str) -> None:
     ("module", "source"),
     [
         pytest.param("dialects", "from toolcalls.dialects import invoke", id="registry-to-dialect"),
-        pytest.param("dialects.invoke", "from toolcalls.shapes.tags.attributed import Attributed", id="downwards"),
+        pytest.param("dialects.invoke", "from toolcalls.shapes.tags.form import TagForm", id="downwards"),
         pytest.param("wires.ollama", "from toolcalls.wires import Wire", id="what-a-folder-shares"),
         pytest.param(
             "wires.openai_responses.stream",
             "from toolcalls.wires.openai_responses.items import Message",
             id="its-own-parts",
         ),
-        pytest.param("shapes.attributed", "from toolcalls.shapes.tags.entities import unescape", id="shape-to-shape"),
+        pytest.param("shapes.tags.content", "from toolcalls.shapes.tags.entities import unescape", id="shape-to-shape"),
         pytest.param("config", "from toolcalls import __version__", id="version"),
         pytest.param("cli", "import time, subprocess", id="clock-in-cli"),
         pytest.param("processors.reactor_runner", "import threading", id="thread-in-its-file"),

@@ -7,14 +7,13 @@ decoded.
 """
 
 import re
-from dataclasses import replace
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.json.jsonvalue import accept
-from toolcalls.shapes.tags.attributed import Attributed
 from toolcalls.shapes.tags.content import Verbatim
-from toolcalls.shapes.tags.tags import Tag
+from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.opening_tag import Tag
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -32,13 +31,13 @@ ABOUT = About(
 )
 
 
-class _Calls(Attributed):
+class _Calls(TagForm):
     """The calls' elements."""
 
     def one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
         """One call, of the tool that its tag names once or twice."""
         name = tag.name if tag.name in tools else _once(tag.name)
-        return (yield from super().one(scan, sink, tools, replace(tag, name=name)))
+        return (yield from super().one(scan, sink, tools, tag._replace(name=name)))
 
 
 def _once(name: str) -> str:

@@ -16,7 +16,8 @@ from toolcalls.shapes.json.jsonvalue import accept
 from toolcalls.shapes.spaced_closers import closer_among, section_end
 from toolcalls.shapes.tags.entities import escape_attribute
 from toolcalls.shapes.tags.nested import Rules, SchemaPlace, Spelling, WrongStructure, to_object
-from toolcalls.shapes.tags.tags import Tags, named_tag
+from toolcalls.shapes.tags.opening_tag import named_tag
+from toolcalls.shapes.tags.tag_patterns import Tags
 from toolcalls.shapes.tags.trees import MAX_DEPTH, Element, joined
 from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import SPACE, Scanner, Step

@@ -10,9 +10,9 @@ from functools import cached_property
 from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.json.jsonvalue import accept
 from toolcalls.shapes.spaced_closers import section_end
-from toolcalls.shapes.tags.attributed import Attributed
 from toolcalls.shapes.tags.content import Verbatim
-from toolcalls.shapes.tags.tags import Tags
+from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.tag_patterns import Tags
 from toolcalls.shapes.words import barred
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -34,7 +34,7 @@ _CALL_END = barred("tool_call_end")
 _WORD = tuple(f"function{token}" for token in _LEAD[2])
 
 
-class _Step3(Attributed):
+class _Step3(TagForm):
     """The calls' elements, each between tokens of its own."""
 
     @cached_property
