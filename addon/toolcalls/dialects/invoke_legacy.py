@@ -8,10 +8,9 @@ A little over 300 lines: what ends a value here is said in the terms of the form
 """
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.tags.call_blocks import calls_of_block
 from toolcalls.shapes.tags.call_end import calls_follow
@@ -28,8 +27,9 @@ from toolcalls.shapes.tags.value_end import (
     read_value,
     take_doubled,
 )
+from toolcalls.shapes.writable import plain_text
 from toolcalls.text.scanner import SPACE, Scanner, Step
-from toolcalls.values.conversion import members, quote, to_json, to_text
+from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -75,16 +75,10 @@ _END_OF_BOTH: Parts = (
 _CALL_ENDS = Tags(call_end=[("<", "/", "invoke", ">")], wrapper_end=[("<", "/", "function_calls", ">")])
 
 
-class _Legacy:
+class _Legacy(Grammar):
     name = "invoke_legacy"
-    place: OpenerPlace = "line"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrapper's tag, and the call's, which has no attributes."""
-        return "<function_calls>", "<invoke>"
-
-    # Reading
+    opening = "<function_calls>", "<invoke>"
+    before, after = "<function_calls>\n", "\n</function_calls>"
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one bare call."""
@@ -107,13 +101,15 @@ class _Legacy:
             return True
         return False
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """The wrapper with one element a call; "" for no calls."""
-        if not calls:
-            return ""
-        return "\n".join(("<function_calls>", *(_written(call, tools) for call in calls), "</function_calls>"))
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        if not _WORD.fullmatch(call.name) or not call.name or tools.resolve(call.name) != call.name:
+            raise Unwritable(f"{call.name!r} cannot be written as the name in an element")
+        lines = ["<invoke>", f"<tool_name>{call.name}</tool_name>", "<parameters>"]
+        for key, raw in members(call.arguments):
+            if not _KEY.fullmatch(key) or len(key) > _MAX_WORD:
+                raise Unwritable(f"{call.name}: {key!r} is not a name that a tag can have")
+            lines.append(f"<{key}>{delimited(plain_text(call.name, key, raw, tools))}</{key}>")
+        return "\n".join((*lines, "</parameters>", "</invoke>"))
 
 
 def _call(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
@@ -290,20 +286,6 @@ class _Value:
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
         """A parameter that the call has."""
         return bool((yield from _element(scan, self._given, (yield from scan.space(ahead)))))
-
-
-def _written(call: Call, tools: Toolbox) -> str:
-    if not _WORD.fullmatch(call.name) or not call.name or tools.resolve(call.name) != call.name:
-        raise Unwritable(f"{call.name!r} cannot be written as the name in an element")
-    lines = ["<invoke>", f"<tool_name>{call.name}</tool_name>", "<parameters>"]
-    for key, raw in members(call.arguments):
-        if not _KEY.fullmatch(key) or len(key) > _MAX_WORD:
-            raise Unwritable(f"{call.name}: {key!r} is not a name that a tag can have")
-        text, is_string = to_text(raw)
-        if to_json(text, tools.types(call.name, key), infer=tools.infer) != (quote(text) if is_string else raw):
-            raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
-        lines.append(f"<{key}>{delimited(text)}</{key}>")
-    return "\n".join((*lines, "</parameters>", "</invoke>"))
 
 
 DIALECT = _Legacy()
