@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from toolcalls.shapes.json.jsonvalue import ARGUMENTS
+from toolcalls.shapes.json.call_keys import ARGUMENTS
 from toolcalls.shapes.tags.entities import unescape
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.damaged_json import DamagedJson
