@@ -183,6 +183,12 @@ class Scanner:
             yield
         return at - self.pos
 
+    def half(self, literal: str) -> int:
+        """How many characters at the end of the unread text may begin `literal`."""
+        text, pos = self.text, self.pos
+        sizes = range(min(len(literal) - 1, len(text) - pos), 0, -1)
+        return next((size for size in sizes if text.endswith(literal[:size])), 0)
+
     def match(
         self, whole: re.Pattern[str], part: re.Pattern[str], ahead: int, longest: int
     ) -> Step[re.Match[str] | None]:
