@@ -371,7 +371,6 @@ LONGER = {
     "cli.py",
     "reading/reader.py",
     "replies/exchange.py",
-    "shapes/json/callreader.py",
     "values/transducer.py",
 }
 

@@ -42,7 +42,7 @@ REPLIES = {
     "KeyValue": ("<act>Bash<k>command</k><v>ls -la</v></act>", [LS]),
     "Header": ('<|call|>Bash<|sep|>{"command": "ls -la"}<|stop|>', [LS]),
     "NamedJson": ('{Run the tool: Bash({"command": "ls -la"})}', [LS]),
-    "Keyed": ("<|do|>call:Bash{command:<|q|>ls -la<|q|>}<|done|>", [LS]),
+    "DelimitedObject": ("<|do|>call:Bash{command:<|q|>ls -la<|q|>}<|done|>", [LS]),
     "Pythonic": ('<|py|>[Bash(command="ls -la")]<|yp|>', [LS]),
 }
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolcalls.shapes import Dialect, Form
-from toolcalls.shapes.code.keyed import Keyed
+from toolcalls.shapes.code.delimited_object import DelimitedObject
 from toolcalls.shapes.code.pythonic import Pythonic
 from toolcalls.shapes.headers.header import Header
 from toolcalls.shapes.headers.jsonelement import JsonElement
@@ -347,7 +347,7 @@ def _keyed(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
         settings = {"opening": (opening,), "closing": (closing,), "delimiter": delimiter}
         settings |= ({} if before == "call:" else {"before": before or ""}) | _in_line(opening)
         what = f"`{opening}`, a name, and an object whose strings stand between `{delimiter}`."
-        yield _made(Keyed, "notations", what, name, settings)
+        yield _made(DelimitedObject, "notations", what, name, settings)
 
 
 def _calls(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
