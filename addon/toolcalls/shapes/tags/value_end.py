@@ -178,24 +178,13 @@ def _closes(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> S
     return again - ahead if length and (yield from place.goes_on(scan, again)) else None
 
 
-def tag_near(scan: Scanner, start: int, begin: int, mark: str = "<") -> Step[int]:
-    """How far away the next `mark` is, from `begin` on and not far from `start`; -1 for none."""
-    limit = start + _MAX_QUOTED
-    while (found := scan.text.find(mark, scan.pos + begin, scan.pos + limit)) < 0:
-        if scan.ended or scan.rest() >= limit:
-            return -1
-        begin = max(begin, scan.rest() - len(mark) + 1)
-        yield
-    return found - scan.pos
-
-
 def is_quoted(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool = True) -> Step[bool]:
     """Whether the value that begins here has a closer, not far away, after which the grammar cannot go on.
 
     twice   after one that is written twice it can
     """
     offset = ahead
-    while (offset := (yield from tag_near(scan, ahead, offset))) >= 0:
+    while (offset := (yield from scan.find("<", offset, ahead + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER:
             return (yield from _closes(scan, place, offset + length, twice=twice)) is None
@@ -213,7 +202,7 @@ def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str)
     if not (yield from scan.starts(tag)):
         return
     offset = len(tag)
-    while (offset := (yield from tag_near(scan, len(tag), offset))) >= 0:
+    while (offset := (yield from scan.find("<", offset, len(tag) + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER and (yield from place.goes_on(scan, offset + length)):
             scan.take(len(tag))
