@@ -265,8 +265,9 @@ def _skeleton(name: str, text: str, tools: tuple[Tool, ...], tries: Sequence[Fou
     called = next((tool.name for tool in tools if tool.name in text), "tool")
     _put_cases(name, tools or (Tool(called, {}),), [unread(text, called)], None)
     print(
-        "Write both by hand: the grammar in `read` and `write_call` (addon/toolcalls/shapes/__init__.py says what they\n"
-        "get), and in the case, which fails until then, what the client must see (`shown`) and the calls (`calls`)."
+        "Write both by hand: the grammar in `read` and `write_call` (addon/toolcalls/shapes/__init__.py says what\n"
+        "they get), and in the case, which fails until then, what the client must see (`shown`) and the calls\n"
+        "(`calls`)."
     )
     _next(name)
     return 1
