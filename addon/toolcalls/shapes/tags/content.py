@@ -50,6 +50,19 @@ class Content(Protocol):
         """
 
 
+def opened_verbatim(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG001
+    """Every character is the value's."""
+    yield from ()
+    return Opened(value)
+
+
+def opened_on_lines(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG001
+    """A line end after the tag is layout, and so is one before the closer then."""
+    lines = yield from line_end(scan)
+    scan.take(lines)
+    return Opened(value, own_lines=lines > 0)
+
+
 class Verbatim:
     """Every character is the value's, and the schema says its type."""
 
@@ -57,10 +70,9 @@ class Verbatim:
         """The schema alone decides."""
         return arguments.value(key)
 
-    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG002
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
         """Nothing comes before the text."""
-        yield from ()
-        return Opened(value)
+        return opened_verbatim(scan, value, closers)
 
     def write(
         self,
@@ -88,11 +100,9 @@ class Printed(Verbatim):
 
     layout: Layout = "lines"
 
-    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG002
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
         """A line end, which is layout."""
-        lines = 0 if self.layout == "verbatim" else (yield from line_end(scan))
-        scan.take(lines)
-        return Opened(value, own_lines=lines > 0)
+        return (opened_verbatim if self.layout == "verbatim" else opened_on_lines)(scan, value, closers)
 
     def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:  # noqa: ARG002
         """The text, on lines of its own where the layout has it so."""
