@@ -128,11 +128,12 @@ def block_end(scan: Scanner, sink: CallSink, form: Block, *, wrappers: int) -> S
         return own
     if not scan.ended:
         sink.leave_open(form.wrapper_closers)
-    elif form.ends.stops_short(scan):
-        sink.note_repair("missing_closer")
-        scan.take(scan.rest())
-        return True
-    return own
+        return own
+    sink.note_repair("missing_closer")
+    if not form.ends.stops_short(scan):
+        return own
+    scan.take(scan.rest())
+    return True
 
 
 def leaked_word(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:

@@ -157,7 +157,7 @@ class Unescaping:
         if first > 0 and "<" not in text[:first]:
             self._value.add(text[:first])
             text = text[first:]
-        cut = self._half_entity(text)
+        cut = _half_entity(text)
         text, self._held = text[:cut], text[cut:]
         stop = _first_raw(text)
         room = _MAX_WAIT - self._waited
@@ -184,10 +184,31 @@ class Unescaping:
         self._waiting.clear()
         self._held = ""
 
-    @staticmethod
-    def _half_entity(text: str) -> int:
-        start = text.rfind("&", max(0, len(text) - _LONGEST))
-        return start if start >= 0 and text[start:] in _PREFIXES else len(text)
+
+class Unescaped:
+    """A value that was escaped for sure: every entity in it is decoded once."""
+
+    wake_on = None
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+        self._half = ""
+
+    def add(self, piece: str) -> None:
+        text = self._half + piece
+        cut = _half_entity(text)
+        self._half = text[cut:]
+        self._value.add(unescape(text[:cut]))
+
+    def end(self, *, literal: bool = False) -> None:
+        self._value.add(self._half)
+        self._value.end(literal=literal)
+
+
+def _half_entity(text: str) -> int:
+    """Where what may be half an entity begins at the end of `text`; its length where none does."""
+    start = text.rfind("&", max(0, len(text) - _LONGEST))
+    return start if start >= 0 and text[start:] in _PREFIXES else len(text)
 
 
 def _undecided(piece: str) -> bool:

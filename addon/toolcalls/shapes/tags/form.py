@@ -20,7 +20,7 @@ from toolcalls.shapes.tags.call_end import Parameters, block_end, leaked_word
 from toolcalls.shapes.tags.content import Content, Escaped, Printed
 from toolcalls.shapes.tags.entities import escape_attribute
 from toolcalls.shapes.tags.opening_tag import Tag, assignable, assigned_call, assigned_parameter, named_tag
-from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, spelt, unbracketed, unslashed
+from toolcalls.shapes.tags.tag_patterns import Parts, Tags, other_than, spelt, unbracketed, unslashed
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, UNBRACKETED, UNSLASHED
 from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import Scanner, Step
@@ -29,7 +29,6 @@ from toolcalls.values.toolbox import Toolbox
 
 BULLETS = ("●", "⏺")
 
-_NO_BRACKET = PatternPart(r"(?=[^>])", "", "")  # with one at once it is `UNSLASHED`
 _MOST_TEXT = 16384
 _LONGEST_END = 32  # characters of what ends a call in front of text, at most
 
@@ -41,6 +40,7 @@ class TagForm:
     wrappers     the element around calls, () for none
     names        where a name is: in an attribute, `name="N"`, or behind an equals sign
     misspelt     other names of the call's element
+    brackets     what a tag begins and ends with
     prefix       what may come before any element's name, part by part
     orphans      elements whose closer goes with a call that comes before it
     content      how a value is between its tags
@@ -60,6 +60,7 @@ class TagForm:
     parameter: str = "parameter"
     names: Literal["attribute", "assigned"] = "attribute"
     misspelt: tuple[str, ...] = ()
+    brackets: tuple[str, str] = ("<", ">")
     prefix: tuple[str | tuple[str, ...], ...] = ()
     orphans: tuple[str, ...] = ()
     content: Content = Escaped()  # noqa: RUF009 - it has no state
@@ -83,12 +84,12 @@ class TagForm:
 
     def opening(self, *elements: str) -> Parts:
         """An opening tag up to its name, or to its attributes."""
-        start: Parts = ("<", *self.prefix, elements)
+        start: Parts = (self.brackets[0], *self.prefix, elements)
         return (*start, "=") if self.names == "assigned" else start
 
     def closing(self, *elements: str) -> Parts:
         """A whole closing tag."""
-        return "<", "/", *self.prefix, elements, ">"
+        return self.brackets[0], "/", *self.prefix, elements, self.brackets[1]
 
     @cached_property
     def wrapper_tag(self) -> Tags:
@@ -97,12 +98,12 @@ class TagForm:
 
     @property
     def _wrapper(self) -> tuple[Parts, ...]:
-        return (("<", *self.prefix, self.wrappers, ">"),) if self.wrappers else ()
+        return ((self.brackets[0], *self.prefix, self.wrappers, self.brackets[1]),) if self.wrappers else ()
 
     @cached_property
     def wrapper_closers(self) -> tuple[str, ...]:
         """The wrapper's closer as it may be spelt."""
-        return spelt("</", *self.prefix, self.wrappers, ">")
+        return spelt(self.brackets[0], "/", *self.prefix, self.wrappers, self.brackets[1])
 
     @cached_property
     def call_tag(self) -> Tags:
@@ -158,7 +159,7 @@ class TagForm:
         if self.names == "assigned":  # a name in an attribute is another form's, which has the same closer
             kinds[NEXT] = (next_, (*next_[:-1], "name"))
         else:
-            kinds[NEXT] = ((*next_, _NO_BRACKET),)
+            kinds[NEXT] = ((*next_, other_than(self.brackets[1])),)  # with one at once it is `UNSLASHED`
         return Tags(**kinds, **{CALL: [self.opening(self.call, *self.misspelt)]})
 
     @cached_property
@@ -169,7 +170,7 @@ class TagForm:
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper's tag, and the call's where it may be bare."""
-        wrappers = spelt("<", *self.prefix, self.wrappers, ">")
+        wrappers = spelt(self.brackets[0], *self.prefix, self.wrappers, self.brackets[1])
         if not self.bare:
             return wrappers
         if self.names == "assigned":
@@ -334,8 +335,8 @@ class TagForm:
     def _wrapped(self, calls: str) -> str:
         if not self.wrappers:
             return calls
-        opener, closer = spelt("<", *self.prefix, self.wrappers[0], ">")[0], self._end(self.wrappers[0])
-        return self.line.join((opener, calls, closer))
+        opener = spelt(self.brackets[0], *self.prefix, self.wrappers[0], self.brackets[1])[0]
+        return self.line.join((opener, calls, self._end(self.wrappers[0])))
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
         """One call's element."""
@@ -358,13 +359,12 @@ class TagForm:
         return f"{bullet}{self._start(self.call, name)}{body}{closer}"
 
     def _start(self, element: str, name: str, attributes: str = "") -> str:
-        start = spelt("<", *self.prefix, element)[0]
-        return (
-            f"{start}={name}>" if self.names == "assigned" else f'{start} name="{escape_attribute(name)}"{attributes}>'
-        )
+        start = spelt(self.brackets[0], *self.prefix, element)[0]
+        named = f"={name}" if self.names == "assigned" else f' name="{escape_attribute(name)}"'
+        return f"{start}{named}{attributes}{self.brackets[1]}"
 
     def _end(self, element: str) -> str:
-        return spelt("</", *self.prefix, element, ">")[0]
+        return spelt(self.brackets[0], "/", *self.prefix, element, self.brackets[1])[0]
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ class Tags:
         self._whole = re.compile("|".join(f"(?P<{kind}>{of_kind})" for kind, of_kind in kept.items()) or r"(?!)")
         self._part = re.compile("|".join(map(_beginning, every)) or r"(?!)")
         self._longest = max(map(_length, every), default=0)
+        self.bracket = next((parts[0][0] for parts in every if isinstance(parts[0], str)), "<")
+        """What all tags begin with that may be inside a value."""
         self.second = frozenset[str]().union(*(_second(parts) for parts in every))
         """The characters that may follow the first one."""
 
@@ -121,7 +123,9 @@ def _length(parts: Parts) -> int:
 
 
 def _second(parts: Parts) -> frozenset[str]:
-    """The characters that may come after a first part of one character."""
+    """The characters that may come after the first one."""
+    if isinstance(parts[0], str) and len(parts[0]) > 1:
+        return frozenset(parts[0][1])
     found = set(SPACE if _is_closing(parts) else " \t")
     for part in parts[1:]:
         found.update(part.first if isinstance(part, PatternPart) else (spelling[:1] for spelling in _spellings(part)))
@@ -133,9 +137,16 @@ def _second(parts: Parts) -> frozenset[str]:
 _TAG_FOLLOWS = PatternPart(rf"(?=[{SPACE}]{{0,8}}<)", rf"[{SPACE}]{{0,8}}", "")
 
 
+def other_than(bracket: str) -> PatternPart:
+    """Anything but this bracket, which is no part of the tag."""
+    begun = "|".join(re.escape(bracket[:size]) for size in range(len(bracket) - 1, 0, -1))
+    arriving = rf"(?!(?:{begun})\Z)" if begun else ""
+    return PatternPart(rf"(?!{re.escape(bracket)}){arriving}(?=[\s\S])", f"(?:{begun})?", "")
+
+
 def unslashed(*tags: Parts) -> tuple[Parts, ...]:
     """Closing tags without their slash. No blank comes before the bracket: that is how an opening tag begins."""
-    return tuple((tag[0], *tag[2:-2], _bracketed(tag[-2])) for tag in tags if tag[1] == "/")
+    return tuple((tag[0], *tag[2:-2], _joined(tag[-2], str(tag[-1]))) for tag in tags if tag[1] == "/")
 
 
 def unbracketed(*tags: Parts) -> tuple[Parts, ...]:
@@ -143,10 +154,10 @@ def unbracketed(*tags: Parts) -> tuple[Parts, ...]:
     return tuple((*tag[:-1], _TAG_FOLLOWS) for tag in tags)
 
 
-def _bracketed(part: Part) -> Part:
+def _joined(part: Part, bracket: str) -> Part:
     if isinstance(part, PatternPart):
-        return part._replace(full=f"{part.full}>")
-    return f"{part}>" if isinstance(part, str) else tuple(f"{spelling}>" for spelling in part)
+        return part._replace(full=f"{part.full}{bracket}")
+    return f"{part}{bracket}" if isinstance(part, str) else tuple(f"{spelling}{bracket}" for spelling in part)
 
 
 def spelt(*parts: str | tuple[str, ...]) -> tuple[str, ...]:
