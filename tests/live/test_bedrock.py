@@ -19,7 +19,7 @@ from support.converseclient import exception
 from support.fiveroutes import BLOCK, INVOKE, MEANT, TAGGED, TEXT
 from support.fiveroutes import CONFIG as FIVE_ROUTES
 from support.loopback import LIMIT, Host, Reply
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CONFIG = (
     FIVE_ROUTES

@@ -17,7 +17,7 @@ from support import chatclient, cohereclient
 from support.fiveroutes import BLOCK, INVOKE, MEANT, TAGGED, TEXT
 from support.fiveroutes import CONFIG as FIVE_ROUTES
 from support.loopback import EVENTS, LIMIT, Host, Reply
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CONFIG = (
     FIVE_ROUTES

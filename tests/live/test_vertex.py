@@ -22,7 +22,7 @@ from support.anthropicclient import stream
 from support.fiveroutes import BLOCK, INVOKE, MEANT, TAGGED, TEXT
 from support.fiveroutes import CONFIG as FIVE_ROUTES
 from support.loopback import LIMIT, Host, Reply, post
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 genai: Any = import_module("google.genai")
 

@@ -21,22 +21,13 @@ from support.responsesscene import CREATE, NATIVE, pieces
 from support.sockets import connected, upstream
 from support.waiting import until
 from toolcalls import cli
-from toolcalls.insight.turn import turn_of
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.commands.explain import ExplainCommands
-from toolcalls.mitm.commands.rejudge import JudgeCommands
-from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.flow_records import records_of
-from toolcalls.mitm.flow_redaction import redacted
-from toolcalls.mitm.offline.files import all_of, configuration, today
-from toolcalls.mitm.recorded_verdicts import as_recorded
-from toolcalls.mitm.views import add_views
-from toolcalls.mitm.views import message as looked_at
-from toolcalls.mitm.views.bodies import ClientBodyView, UpstreamBodyView
-from toolcalls.mitm.views.calls import ToolCallsView
-from toolcalls.mitm.views.conversation import ConversationView
-from toolcalls.mitm.websocket.connection import replay
-from toolcalls.mitm.websocket.turns import (
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.flow_records import records_of
+from toolcalls.flows.flow_redaction import redacted
+from toolcalls.flows.recorded_verdicts import as_recorded
+from toolcalls.flows.reports import all_of, today
+from toolcalls.flows.websocket.connection import replay
+from toolcalls.flows.websocket.turns import (
     MESSAGES_KEY,
     TURNS_KEY,
     original_messages,
@@ -45,6 +36,16 @@ from toolcalls.mitm.websocket.turns import (
     turn_reports,
     turns_of,
 )
+from toolcalls.insight.turn import turn_of
+from toolcalls.mitm.commands.explain import ExplainCommands
+from toolcalls.mitm.commands.rejudge import JudgeCommands
+from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.views import add_views
+from toolcalls.mitm.views import message as looked_at
+from toolcalls.mitm.views.bodies import ClientBodyView, UpstreamBodyView
+from toolcalls.mitm.views.calls import ToolCallsView
+from toolcalls.mitm.views.conversation import ConversationView
+from toolcalls.tools.options import configuration
 
 CONFIG = """
 routes:

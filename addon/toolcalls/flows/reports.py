@@ -1,0 +1,72 @@
+"""The report of a flow: the one that it was recorded with, and the one that today's configuration and code give."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from mitmproxy import http
+
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.exchange_plan import ReplyNotParsed
+from toolcalls.flows.flow_records import failure_report, records_of
+from toolcalls.flows.judging import recorded
+from toolcalls.flows.recorded_verdicts import as_recorded, beside, joined
+from toolcalls.flows.websocket.connection import replay
+from toolcalls.flows.websocket.turns import turn_reports
+from toolcalls.insight import report
+from toolcalls.insight.exchange_record import ExchangeRecord
+from toolcalls.route import Config
+
+
+def recorded_report(flow: http.HTTPFlow) -> dict[str, Any] | None:
+    """What the addon wrote into a flow when its reply passed; None for one without, or with what nobody can read."""
+    turns = [one for one in map(as_recorded, turn_reports(flow)) if one is not None]
+    return joined(turns) if turns else as_recorded(flow.metadata.get(flow_metadata.REPORT))
+
+
+def all_of(flow: http.HTTPFlow, config: Config, *, compare: bool = False) -> list[ExchangeRecord]:
+    """The exchanges that a flow holds, with the verdicts of when they passed, and those that failed; [] for one that
+    the addon passes by. A flow that was recorded without the addon has the verdicts of the current configuration.
+
+    compare   what the current configuration says is beside verdicts that it would not give
+    """
+    recorded = recorded_report(flow)
+    try:
+        now = today(flow, config) if recorded is None or compare else None
+    except ReplyNotParsed:
+        now = None
+    made = _merged(recorded, now) or failure_report(flow)
+    if made is None:
+        return []
+    turns: list[dict[str, Any]] = []
+    if flow.websocket is not None:
+        held = {one["number"]: as_recorded(one) for one in turn_reports(flow)}
+        current = dict(turns_today(flow, config)) if now is not None else {}
+        merged = {number: _merged(held.get(number), current.get(number)) for number in {**held, **current}}
+        turns = [{**one, "number": number} for number, one in merged.items() if one is not None]
+    return records_of(flow, made, turns)
+
+
+def _merged(recorded: dict[str, Any] | None, now: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The report of then, with the one of now beside it where there are both."""
+    return now if recorded is None else recorded if now is None else beside(recorded, now)
+
+
+def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
+    """The report of a flow by today's configuration and code. Raises ReplyNotParsed."""
+    if flow.websocket is not None:
+        turns = [{**turn, "number": number} for number, turn in turns_today(flow, config)]
+        if not turns:
+            raise ReplyNotParsed("no reply of the connection can be read")
+        return joined(turns)
+    reply = recorded(flow, config)
+    made: dict[str, Any] = flow_metadata.writable(report.make_report(reply.read(), model=reply.plan.model))
+    return made
+
+
+def turns_today(flow: http.HTTPFlow, config: Config) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The reports of a connection's replies, each with the number of the message that asked for it.
+
+    Raises ReplyNotParsed.
+    """
+    for number, exchange in replay(flow, config):
+        yield number, flow_metadata.writable(report.make_report(exchange, model=exchange.call_policy.request.model))
