@@ -31,18 +31,18 @@ REPLIES = {
     ),
     "JsonList": ('<calls_of_acme>[{"name": "Bash", "arguments": {"command": "ls -la"}}]</calls_of_acme>', [LS]),
     "JsonElement": ('<do:Bash>{"command": "ls -la"}</do:Bash>', [LS]),
-    "Attributed": (
+    "TagForm": (
         '<acme:calls>\n<acme:run name="Bash">\n<acme:arg name="command">ls -la</acme:arg>\n</acme:run>\n</acme:calls>',
         [LS],
     ),
-    "FunctionTag": (
+    "FunctionTags": (
         "<acme:do>\n<function=Bash>\n<parameter=command>\nls -la\n</parameter>\n</function>\n</acme:do>",
         [LS],
     ),
     "KeyValue": ("<act>Bash<k>command</k><v>ls -la</v></act>", [LS]),
     "Header": ('<|call|>Bash<|sep|>{"command": "ls -la"}<|stop|>', [LS]),
     "NamedJson": ('{Run the tool: Bash({"command": "ls -la"})}', [LS]),
-    "Keyed": ("<|do|>call:Bash{command:<|q|>ls -la<|q|>}<|done|>", [LS]),
+    "DelimitedObject": ("<|do|>call:Bash{command:<|q|>ls -la<|q|>}<|done|>", [LS]),
     "Pythonic": ('<|py|>[Bash(command="ls -la")]<|yp|>', [LS]),
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.code.keyed import Keyed
+from toolcalls.shapes.code.delimited_object import DelimitedObject
 from toolcalls.shapes.words import NAME, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -34,7 +34,7 @@ _MOST = 512  # characters in which the first string begins, or none does
 
 
 @dataclass(frozen=True)
-class _Stripped(Keyed):
+class _Stripped(DelimitedObject):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What comes before any name, and before each declared one."""
         return (*_BEFORE, *(f"{before}{name}{{" for before in _BARE for name in names))

@@ -125,7 +125,8 @@ class Reader:
             alone=call_policy.alone,
         )
         self._position = place or Position(reasoning=starts_in_reasoning)
-        self._position.spans_end_with_lines = not call_policy.requires("complete")
+        if not call_policy.requires("complete"):
+            self._position.end_spans_with_lines()
         self._scan = Scanner()
         self._ledger = ledger = Ledger(self._scan, call_policy, self._tools, self._position)
         ledger.reasoning_end = 0 if call_policy.takes("reasoning") else reasoning_end

@@ -7,17 +7,17 @@ import pytest
 from support.damaged import TOOLS, of_shape, outcome
 from toolcalls.dialects import all_dialects
 from toolcalls.shapes import Call
-from toolcalls.shapes.code.keyed import Keyed
+from toolcalls.shapes.code.delimited_object import DelimitedObject
 from toolcalls.values.toolbox import Toolbox
 
 ARGUMENTS = json.dumps({"content": "it's {a}, b: c\n", "path": "a.ts"})
-NAMES = of_shape(Keyed)
+NAMES = of_shape(DelimitedObject)
 
 
-def form(name: str) -> tuple[Keyed, str]:
+def form(name: str) -> tuple[DelimitedObject, str]:
     """The dialect, and a call as it writes it."""
     dialect = all_dialects()[name]
-    assert isinstance(dialect, Keyed)
+    assert isinstance(dialect, DelimitedObject)
     return dialect, dialect.write([Call("Write", ARGUMENTS)], Toolbox(TOOLS))
 
 

@@ -18,13 +18,14 @@ import re
 from dataclasses import dataclass, field
 
 from toolcalls.shapes import CallSink
-from toolcalls.shapes.code.pystring import GoesOn, Keep, starts_string, string
+from toolcalls.shapes.code.python_string import GoesOn, Keep, starts_string, string
 from toolcalls.shapes.words import character, take_run, word
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import quote
+from toolcalls.values.json_tokens import LITERALS
 from toolcalls.values.transducer import MAX_DEPTH
 
-_WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
+_WORDS = dict(LITERALS.values())
 _CLOSERS = {"[": "]", "{": "}", "(": ")"}
 _BEGINS_ITEM = frozenset("\"'[{(-+.0123456789TFNtfnrRuU")
 

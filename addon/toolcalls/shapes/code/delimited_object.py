@@ -17,8 +17,7 @@ from functools import cached_property
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.code.keyedvalue import Values
-from toolcalls.shapes.code.notation import Notation
+from toolcalls.shapes.code.delimited_members import Marks, Members
 from toolcalls.shapes.words import KEY, MAX_WORD, NAME, check_name, skip_past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, to_json, to_text
@@ -30,7 +29,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]++')
 
 
 @dataclass(frozen=True)
-class Keyed:
+class DelimitedObject:
     """The form with its tokens filled in; the first of each is written.
 
     opening    what a call begins with
@@ -48,8 +47,8 @@ class Keyed:
     place: OpenerPlace = "anywhere"
 
     @cached_property
-    def _notation(self) -> Notation:
-        return Notation(self.delimiter, self.closing, self.opening)
+    def _marks(self) -> Marks:
+        return Marks(self.delimiter, self.closing, self.opening)
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The opening markers; and each declared name with what comes before it, where the marker was lost."""
@@ -93,8 +92,7 @@ class Keyed:
     def _call(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str, closer: str) -> Step[bool]:
         """The members, the bracket and the closing marker. Returns whether the call is complete."""
         arguments = Arguments(sink, tools, name)
-        values = Values(scan, sink, self._notation, tools, name)
-        if not (yield from values.members(arguments, closer)):
+        if not (yield from Members(scan, sink, self._marks, tools, name).read(arguments, closer)):
             if scan.rest():
                 sink.fail()
                 yield from skip_past(scan, self.closing)
