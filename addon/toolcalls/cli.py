@@ -5,8 +5,6 @@ of its name, which is imported when the command runs: `toolcalls parse` never wa
 
 Every error is one line, `toolcalls COMMAND: what`. Exit status: 0 done, 1 found what it looks for or was refused,
 2 bad use or bad input, 130 interrupted.
-
-Over 300 lines: it is the one list of all commands with their options, and nothing in it depends on anything else in it.
 """
 
 import argparse
