@@ -25,7 +25,7 @@ from toolcalls.flows import flow_metadata
 from toolcalls.flows.flow_records import records_of
 from toolcalls.flows.flow_redaction import redacted
 from toolcalls.flows.recorded_verdicts import as_recorded
-from toolcalls.flows.reports import all_of, today
+from toolcalls.flows.reports import Reading, all_of, reading_of
 from toolcalls.flows.websocket.connection import replay
 from toolcalls.flows.websocket.turns import (
     MESSAGES_KEY,
@@ -45,6 +45,7 @@ from toolcalls.mitm.views import message as looked_at
 from toolcalls.mitm.views.bodies import ClientBodyView, UpstreamBodyView
 from toolcalls.mitm.views.calls import ToolCallsView
 from toolcalls.mitm.views.conversation import ConversationView
+from toolcalls.route import Config
 from toolcalls.tools.options import configuration
 
 CONFIG = """
@@ -321,12 +322,18 @@ def test_turns_know_when_what_came(recording: Recording) -> None:
         assert [verdict.status for verdict in turn.verdicts] == ["lifted"]
 
 
+def read_again(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
+    found = reading_of(flow, config)
+    assert isinstance(found, Reading)
+    return found.report
+
+
 def test_a_recording_without_our_marks_is_read_as_it_is(recording: Recording) -> None:
     """One that was made without the addon, or by an older one."""
     flow = recording.flow(BLOCK)
     flow.metadata.clear()
     config = configuration(str(recording.strict))
-    report = today(flow, config)
+    report = read_again(flow, config)
     assert sorted(statuses(report)) == sorted(RECORDED[BLOCK])
     (one,) = all_of(flow, config)
     assert one.report["verdicts"] == report["verdicts"]
@@ -335,7 +342,7 @@ def test_a_recording_without_our_marks_is_read_as_it_is(recording: Recording) ->
         TURNS_KEY: ["x", {"number": []}],
     }
     flow.metadata.update(odd)
-    assert today(flow, config)["verdicts"] == report["verdicts"]
+    assert read_again(flow, config)["verdicts"] == report["verdicts"]
     assert turn_reports(flow) == []
     assert [one.report["verdicts"] for one in all_of(flow, config)] == [report["verdicts"]]
 

@@ -1,6 +1,7 @@
 """The report of a flow: the one that it was recorded with, and the one that today's configuration and code give."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from mitmproxy import http
@@ -14,6 +15,7 @@ from toolcalls.flows.websocket.connection import replay
 from toolcalls.flows.websocket.turns import turn_reports
 from toolcalls.insight import report
 from toolcalls.insight.exchange_record import ExchangeRecord
+from toolcalls.replies.exchange import Exchange
 from toolcalls.route import Config
 
 
@@ -23,6 +25,40 @@ def recorded_report(flow: http.HTTPFlow) -> dict[str, Any] | None:
     return joined(turns) if turns else as_recorded(flow.metadata.get(flow_metadata.REPORT))
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What today's configuration and code say of a flow, whose replies were read once each.
+
+    report   the flow's; of a connection, that of its latest reply with the verdicts and notes of all
+    turns    those of a connection's replies, by the numbers of the messages that asked for them; {} for other flows
+    """
+
+    report: dict[str, Any]
+    turns: Mapping[int, dict[str, Any]]
+
+
+def reading_of(flow: http.HTTPFlow, config: Config) -> Reading | ReplyNotParsed:
+    """Read a flow again, or say why that cannot be."""
+    try:
+        if flow.websocket is None:
+            reply = recorded(flow, config)
+            return Reading(_report_of(reply.read(), reply.plan.model), {})
+        turns = {
+            number: _report_of(exchange, exchange.call_policy.request.model) | {"number": number}
+            for number, exchange in replay(flow, config)
+        }
+    except ReplyNotParsed as reason:
+        return reason
+    if not turns:
+        return ReplyNotParsed("no reply of the connection can be read")
+    return Reading(joined([*turns.values()]), turns)
+
+
+def _report_of(exchange: Exchange, model: str) -> dict[str, Any]:
+    made: dict[str, Any] = flow_metadata.writable(report.make_report(exchange, model=model))
+    return made
+
+
 def all_of(flow: http.HTTPFlow, config: Config, *, compare: bool = False) -> list[ExchangeRecord]:
     """The exchanges that a flow holds, with the verdicts of when they passed, and those that failed; [] for one that
     the addon passes by. A flow that was recorded without the addon has the verdicts of the current configuration.
@@ -30,17 +66,15 @@ def all_of(flow: http.HTTPFlow, config: Config, *, compare: bool = False) -> lis
     compare   what the current configuration says is beside verdicts that it would not give
     """
     recorded = recorded_report(flow)
-    try:
-        now = today(flow, config) if recorded is None or compare else None
-    except ReplyNotParsed:
-        now = None
-    made = _merged(recorded, now) or failure_report(flow)
+    found = reading_of(flow, config) if recorded is None or compare else None
+    now = found if isinstance(found, Reading) else None
+    made = _merged(recorded, None if now is None else now.report) or failure_report(flow)
     if made is None:
         return []
     turns: list[dict[str, Any]] = []
     if flow.websocket is not None:
         held = {one["number"]: as_recorded(one) for one in turn_reports(flow)}
-        current = dict(turns_today(flow, config)) if now is not None else {}
+        current = {} if now is None else now.turns
         merged = {number: _merged(held.get(number), current.get(number)) for number in {**held, **current}}
         turns = [{**one, "number": number} for number, one in merged.items() if one is not None]
     return records_of(flow, made, turns)
@@ -49,24 +83,3 @@ def all_of(flow: http.HTTPFlow, config: Config, *, compare: bool = False) -> lis
 def _merged(recorded: dict[str, Any] | None, now: dict[str, Any] | None) -> dict[str, Any] | None:
     """The report of then, with the one of now beside it where there are both."""
     return now if recorded is None else recorded if now is None else beside(recorded, now)
-
-
-def today(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
-    """The report of a flow by today's configuration and code. Raises ReplyNotParsed."""
-    if flow.websocket is not None:
-        turns = [{**turn, "number": number} for number, turn in turns_today(flow, config)]
-        if not turns:
-            raise ReplyNotParsed("no reply of the connection can be read")
-        return joined(turns)
-    reply = recorded(flow, config)
-    made: dict[str, Any] = flow_metadata.writable(report.make_report(reply.read(), model=reply.plan.model))
-    return made
-
-
-def turns_today(flow: http.HTTPFlow, config: Config) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The reports of a connection's replies, each with the number of the message that asked for it.
-
-    Raises ReplyNotParsed.
-    """
-    for number, exchange in replay(flow, config):
-        yield number, flow_metadata.writable(report.make_report(exchange, model=exchange.call_policy.request.model))

@@ -4,7 +4,7 @@ With `against`, each flow is also judged by another configuration. With `parquet
 rows, with the verdicts of today; their times, tokens and ends are those that were recorded.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from mitmproxy import http
 
 from toolcalls.flows.exchange_plan import ReplyNotParsed
 from toolcalls.flows.flow_records import failure_report, records_of
-from toolcalls.flows.reports import today, turns_today
+from toolcalls.flows.reports import Reading, reading_of
 from toolcalls.insight.exports.jsonl import exchange_data
 from toolcalls.route import Config
 from toolcalls.tools.archive.parts import Part
@@ -71,14 +71,17 @@ class Judging:
                 yield Judged(broken=[(path, found.said, found.torn)])
                 continue
             size += found.size
-            result = judge_flow(path, found.number, found.flow, self.config)
+            read = reading_of(found.flow, self.config)
+            result = judge_flow(path, found.number, found.flow, read)
             if result is None:
                 yield Judged(flows=1, size=found.size)
                 continue
-            other = None if self.against is None else judge_flow(path, found.number, found.flow, self.against)
+            other = None
+            if self.against is not None:
+                other = judge_flow(path, found.number, found.flow, reading_of(found.flow, self.against))
             if self.parquet is not None:
                 change = self._change(result, other)
-                written += (rows.row(one, path, found.number, change) for one in self._exchanges(found.flow))
+                written += (rows.row(one, path, found.number, change) for one in self._exchanges(found.flow, read))
             yield Judged([(result, other)], 1, found.size)
         if self.parquet is not None:
             rows.write(self.parquet, part, written)
@@ -89,14 +92,11 @@ class Judging:
         before = other if self.baseline is None else self.baseline.get(result["flow"])
         return str(compare(dict(result), before, other=compared)["change"])
 
-    def _exchanges(self, flow: http.HTTPFlow) -> Iterator[dict[str, Any]]:
-        """The exchanges that a flow holds, by the configuration of today, and those that failed."""
-        turns: Iterable[dict[str, Any]] = ()
-        try:
-            report = today(flow, self.config)
-            if flow.websocket is not None:
-                turns = [{**turn, "number": number} for number, turn in turns_today(flow, self.config)]
-        except ReplyNotParsed:
-            report = failure_report(flow) or {}
-        for record in records_of(flow, report, turns):
+    def _exchanges(self, flow: http.HTTPFlow, read: Reading | ReplyNotParsed) -> Iterator[dict[str, Any]]:
+        """The exchanges that a flow holds, as they were read, and those that failed."""
+        if isinstance(read, Reading):
+            records = records_of(flow, read.report, read.turns.values())
+        else:
+            records = records_of(flow, failure_report(flow) or {})
+        for record in records:
             yield exchange_data(record, prices=self.config.prices)

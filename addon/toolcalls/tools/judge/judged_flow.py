@@ -1,6 +1,6 @@
 """One recorded flow judged: its verdicts by a configuration, and whether they are those of before.
 
-Both are plain data (`as_json` takes them), without secrets. `judge_flow` needs the flow and the configuration only, so
+Both are plain data (`as_json` takes them), without secrets. `judge_flow` needs the flow and its reading only, so
 that it can run anywhere; `compare` needs no flow.
 """
 
@@ -12,20 +12,19 @@ from mitmproxy import http
 from toolcalls.flows.exchange_plan import ReplyNotParsed, wire_for
 from toolcalls.flows.flow_redaction import flow_secrets
 from toolcalls.flows.recorded_verdicts import same_verdicts
-from toolcalls.flows.reports import recorded_report, today
+from toolcalls.flows.reports import Reading, recorded_report
 from toolcalls.flows.websocket.upgrade import is_api_websocket
 from toolcalls.insight.agents import agent_named
 from toolcalls.insight.damage import damage_of
 from toolcalls.insight.redaction import redacted_value
-from toolcalls.route import Config
 
 UNREAD = "unread"  # `change` of a reply that cannot be read
 _RECORDED = "recorded"
 _COMPARED = ("summary", "failure", "verdicts")
 
 
-def judge_flow(path: str, number: int, flow: http.HTTPFlow, config: Config) -> dict[str, Any] | None:
-    """What a configuration says of a flow; None where it is no exchange with an LLM API.
+def judge_flow(path: str, number: int, flow: http.HTTPFlow, read: Reading | ReplyNotParsed) -> dict[str, Any] | None:
+    """What a configuration says of a flow, as it was read by it; None where it is no exchange with an LLM API.
 
     Keys: `file`, `number` (of the flow in its file), `flow`, `path`, `agent`, and either `why` (it cannot be read) or
     `model`, `summary`, `failure`, `verdicts`, `damage` (a number for each kind). `recorded` is what the report that the
@@ -45,10 +44,9 @@ def judge_flow(path: str, number: int, flow: http.HTTPFlow, config: Config) -> d
     then = None if recorded is None else {key: recorded[key] for key in _COMPARED}
     if then is not None:
         made[_RECORDED] = then
-    try:
-        now = today(flow, config)
-    except ReplyNotParsed as reason:
-        return {**own.value(redacted_value(made)), "why": str(reason), "summary": "", "verdicts": []}
+    if isinstance(read, ReplyNotParsed):
+        return {**own.value(redacted_value(made)), "why": str(read), "summary": "", "verdicts": []}
+    now = read.report
     damage = {one.code: one.count for one in damage_of(now, waits=now["client"] != "text")}
     made |= {"model": now["model"]} | {key: now[key] for key in _COMPARED}
     same = then is not None and then["verdicts"] == now["verdicts"]
