@@ -368,7 +368,6 @@ MOST_LINES = 500
 LONGER = {
     "reading/reader.py",
     "replies/exchange.py",
-    "shapes/json/callreader.py",
     "values/transducer.py",
 }
 

@@ -8,9 +8,8 @@ messages of other roles are left as they are. Where a server removed the special
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.json.jsonvalue import call_arguments, checked, value
 from toolcalls.shapes.json.surplus import take_surplus
@@ -47,10 +46,10 @@ _BUILTIN = frozenset({"assistant", "python", "browser", "container"})
 _PREFIX = "functions."
 
 
-class _Harmony:
+class _Harmony(Grammar):
     name = "harmony"
-    place: OpenerPlace = "anywhere"
-    stray_words: tuple[str, ...] = ()
+    place = "anywhere"
+    between = ""
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What a header begins with: its marks, or a recipient, since the prompt ends with `<|start|>assistant`."""
@@ -97,16 +96,8 @@ class _Harmony:
 
     def _header(self, scan: Scanner) -> Step[str | None]:
         """What comes before the message's body, not consumed; None where no body follows."""
-        seen = 0
-        while True:
-            text, start = scan.text, scan.pos
-            found = _STOP.search(text, start + seen, start + _MAX_HEADER)
-            if found is not None:
-                return None if found.group() == "\n" else text[start : found.start()]
-            if scan.ended or scan.rest() >= _MAX_HEADER:
-                return None
-            seen = max(0, scan.rest() - len(_MESSAGE))
-            yield
+        found = yield from scan.search(_STOP, 0, _MAX_HEADER, len(_MESSAGE))
+        return None if found is None or found.group() == "\n" else scan.text[scan.pos : found.start()]
 
     def _not_ours(self, scan: Scanner, sink: CallSink, size: int) -> bool:
         """A message that is left as text: its header is shown whole, so that no part of it is read."""
@@ -182,14 +173,9 @@ class _Harmony:
         sink.end()
         return True
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """A message a call; "" for no calls."""
-        return "".join(
-            f"<|start|>assistant to={_PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}{call.arguments}<|call|>"
-            for call in map(checked, calls)
-        )
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        checked(call)
+        return f"<|start|>assistant to={_PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}{call.arguments}<|call|>"
 
 
 DIALECT = _Harmony()

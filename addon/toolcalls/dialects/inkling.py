@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.completejson import MAX_NAME
 from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.jsonvalue import MAX_NAME
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

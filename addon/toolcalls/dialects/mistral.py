@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.headers.header import Header
-from toolcalls.shapes.json.callreader import CallReader
+from toolcalls.shapes.json.call_block import CallRules
+from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.jsonvalue import value
 from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.words import skip_past
@@ -110,7 +111,8 @@ class _Mistral(Header):
 
     def _listed(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """An array of calls, or objects one after the other."""
-        block = CallReader(scan, sink, tools, follow=(_CLOSER, _MARK), ends=self._marks, closed=False)
+        rules = CallRules(follow=(_CLOSER, _MARK), ends=self._marks, closed=False)
+        block = CallReader(scan, sink, tools, rules)
         if not (yield from block.body()):
             if block.open and (scan.rest() or not scan.ended):
                 sink.fail()

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from toolcalls.events import Repair
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
 from toolcalls.shapes.json.jsontags import JsonTags
-from toolcalls.shapes.json.jsonvalue import ARGUMENTS, NAMES, OBJECT_STARTS
+from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS
 from toolcalls.shapes.tags.form import FunctionTags, TagForm
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

@@ -12,8 +12,9 @@ from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.headers.namedjson import NamedJson
 from toolcalls.shapes.json.brokenjson import skip_json
-from toolcalls.shapes.json.completejson import action_call, complete_value
-from toolcalls.shapes.json.jsonvalue import ARGUMENTS, NAMES, argument_object, value
+from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
+from toolcalls.shapes.json.jsonvalue import argument_object, value, whole_value
+from toolcalls.shapes.json.strict_calls import action_call
 from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.words import NAME, character, take_run, word
 from toolcalls.text.scanner import Scanner, Step
@@ -160,7 +161,7 @@ def _encoded(text: str, keys: tuple[str, ...]) -> str:
 
 def _blob(scan: Scanner, sink: CallSink, tools: Toolbox, *, fenced: bool) -> Step[bool]:
     """One object that begins here, read whole."""
-    found = yield from complete_value(scan)
+    found = yield from whole_value(scan)
     if found is None:
         return False
     raw = dict(members(found.json))

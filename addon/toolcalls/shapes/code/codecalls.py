@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.code.pythonic import Block, Pythonic
 from toolcalls.shapes.json.brokenjson import skip_json
-from toolcalls.shapes.json.completejson import calls_meant, complete_object
+from toolcalls.shapes.json.call_block import CallRules
+from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, object_arguments, object_of
 from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.words import KEY, NAME, check_name, word
@@ -109,21 +110,15 @@ class CodeCalls:
         scan.take((yield from scan.space()))
         if not (yield from scan.starts("{")):
             return False
-        found = yield from complete_object(scan)
-        meaning = calls_meant(found.json, tools) if found is not None else []
-        if found is None or not meaning or not all(call.arguments for call in meaning):
+        reader = CallReader(scan, sink, tools, CallRules("message"))
+        found = yield from reader.object()
+        if not found.whole or not all(call.arguments for call in found.calls):
             return False
         if not (yield from accept(scan, ")")) or not (yield from ends_line(scan, 0)):
             return False
-        for number, call in enumerate(meaning):
-            sink.begin(call.name)
-            sink.piece(call.arguments)
-            if number + 1 < len(meaning):
-                sink.end()
-        for repair in found.repairs:
-            sink.note_repair(repair)
-        sink.end()
-        return True
+        own = reader.report(found)
+        reader.end()
+        return own
 
     # Writing
 

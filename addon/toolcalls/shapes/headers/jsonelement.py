@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
-from toolcalls.shapes.json.completejson import MAX_NAME
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, object_arguments
+from toolcalls.shapes.json.jsonvalue import MAX_NAME, OBJECT_STARTS, object_arguments
 from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.words import skip_past

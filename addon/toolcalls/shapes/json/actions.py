@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import ends_first, take_up_to
-from toolcalls.shapes.json.callarray import call_array, close
+from toolcalls.shapes.json.call_block import CallRules
+from toolcalls.shapes.json.call_reader import CallReader
+from toolcalls.shapes.json.callarray import close
 from toolcalls.shapes.json.jsonvalue import checked
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -21,6 +23,7 @@ _THINK, _THOUGHT = "<|START_THINKING|>", "<|END_THINKING|>"
 _ACT, _ACTED = "<|START_ACTION|>", "<|END_ACTION|>"
 _SAY = {"<|START_RESPONSE|>": "<|END_RESPONSE|>", "<|START_TEXT|>": "<|END_TEXT|>"}
 _SAID = tuple(_SAY.values())
+_RULES = CallRules(arguments="", follow=(_ACTED,), ends=(_ACTED,))
 _MAX_CITATION = 64
 _ENDS_THOUGHT = re.compile(re.escape(_THOUGHT))
 _BEGINS = re.compile("|".join(map(re.escape, (_THINK, *_SAY))))
@@ -87,16 +90,14 @@ class Actions:
         if (yield from scan.among(("[", "{"), space)) is None:
             return False
         scan.take(space)
-        found = yield from call_array(scan, sink, tools, ends=(_ACTED,))
-        if not found.complete:
+        found = CallReader(scan, sink, tools, _RULES)
+        if not (yield from found.body()):
             if found.open and (scan.rest() or not scan.ended):
                 sink.fail()
                 closer = yield from take_up_to(scan, (_ACTED,), lambda: None)
                 scan.take(len(closer or ""))
             return False
-        if not (yield from close(scan, sink, found, _ACTED)):
-            return False
-        return found.begun
+        return (yield from close(scan, sink, found, _ACTED))
 
     # Writing
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import Call
-from toolcalls.shapes.json.callreader import CallReader
+from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.jsontags import JsonTags
 from toolcalls.text.scanner import Step
 from toolcalls.values.toolbox import Toolbox

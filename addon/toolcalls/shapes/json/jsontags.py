@@ -14,7 +14,8 @@ from functools import cached_property
 
 from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, OpenerPlace
-from toolcalls.shapes.json.callreader import CallReader
+from toolcalls.shapes.json.call_block import CallRules
+from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.jsonvalue import accept, checked
 from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.spaced_closers import closer_among
@@ -82,7 +83,7 @@ class JsonTags:
             return False
         fenced = yield from self._fence(scan)
         scan.take((yield from scan.space()))
-        block = self._reader(scan, sink, tools)
+        block = CallReader(scan, sink, tools, self._rules)
         if not (yield from self._body(block)):
             if block.open and (scan.rest() or not scan.ended):
                 sink.fail()
@@ -113,9 +114,10 @@ class JsonTags:
         json = yield from scan.space(space + len(again))
         return 0 if (yield from scan.among(("{", "["), json)) is None else space
 
-    def _reader(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> CallReader:
+    @cached_property
+    def _rules(self) -> CallRules:
         follow = (*self.closing, *self.wrong, *self.opening, _FENCE)
-        return CallReader(scan, sink, tools, self.arguments, follow, ends=self.closing, closed=self.closed)
+        return CallRules(arguments=self.arguments, follow=follow, ends=self.closing, closed=self.closed)
 
     def _fence(self, scan: Scanner) -> Step[bool]:
         """Take a fence around the body, where one stands. Returns whether."""
@@ -130,7 +132,7 @@ class JsonTags:
         """What is between the tags: one object, or several where models put all their calls into one block."""
         scan = block.scan
         if (yield from scan.starts("[")):
-            return (yield from block.array())
+            return (yield from block.body())
         doubled = yield from scan.starts("{{")
         if doubled:
             scan.take(1)
