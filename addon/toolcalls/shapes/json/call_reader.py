@@ -149,6 +149,8 @@ class CallReader(CallBlock):
                 return False
             self.end()
             self.begin(found.written, refused=None if broke_off else "bad_arguments")
+            if not broke_off:
+                self.end()
             return not broke_off
         if broke_off:
             return False
@@ -160,4 +162,8 @@ class CallReader(CallBlock):
             return False  # after a call, what names no tool is text
         if len(self.unclosed) <= keep or not (yield from skip_json(scan, self.unclosed, rules.ends, keep=keep)):
             return False
-        return not behind or (yield from scan.among(behind, (yield from scan.space()))) is not None
+        if behind and (yield from scan.among(behind, (yield from scan.space()))) is None:
+            return False
+        if rules.sure:
+            self.end()
+        return True

@@ -2,7 +2,7 @@
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.json.call_reader import CallReader
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.text.scanner import Scanner, Step
 
 

@@ -16,8 +16,8 @@ from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
+from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.jsonvalue import accept, checked
-from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
