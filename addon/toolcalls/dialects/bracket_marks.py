@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsontags import JsonTags
 from toolcalls.shapes.json.jsonvalue import accept, own_arguments
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -60,7 +60,7 @@ class _Marks:
     name = "bracket_marks"
     place: OpenerPlace = "start"
     stray_words: tuple[str, ...] = ()
-    _json = JsonTags("bracket_marks", opening=_MARKS, closing=_CLOSERS)
+    _json = MarkedJson("bracket_marks", opening=_MARKS, closing=_CLOSERS, line="\n")
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The marks, and those with an attribute up to its value."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.headers.namedjson import NamedJson
+from toolcalls.shapes.headers.name_in_words import NameInWords
 from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
 from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.jsonvalue import argument_object, own_arguments, whole_value
@@ -49,7 +49,7 @@ _BLANKS = re.compile(r"[ \t]*+")
 _LINE = re.compile(r"[^\r\n]*+")
 
 
-class _ReAct(NamedJson):
+class _ReAct(NameInWords):
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """A name and its input, or an object that holds both."""
         opener = (yield from scan.among(self.opening)) or ""

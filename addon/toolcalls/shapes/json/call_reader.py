@@ -41,9 +41,12 @@ class CallReader(CallBlock):
         return (yield from self.lines()) and self.begun
 
     def lines(self) -> Step[bool]:
-        """Objects one after the other. Returns whether they are complete."""
+        """Objects one after the other, all of them calls. Returns whether they are complete."""
         scan = self.scan
-        while (yield from self.line()):
+        while True:
+            before = self.count
+            if not (yield from self.line()) or self.count == before:
+                return False
             space = yield from scan.space()
             parted = yield from scan.among((";", ","), space)
             if parted is not None:
@@ -54,7 +57,6 @@ class CallReader(CallBlock):
                 return True
             self.end()
             scan.take(space)
-        return False
 
     def line(self) -> Step[bool]:
         """One object of those that stand one after the other. Returns whether its end was found."""

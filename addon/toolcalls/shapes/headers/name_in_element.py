@@ -28,7 +28,7 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True)
-class NamedElements:
+class NameInElement:
     """The form with the call's opening tags, the first of which is written."""
 
     name: str

@@ -17,7 +17,7 @@ from toolcalls.values.toolbox import Toolbox
 
 
 @dataclass(frozen=True)
-class NamedJson:
+class NameInWords:
     """The form with its words filled in. White space may be between any two of them.
 
     opening   what a call begins with; the first is written

@@ -21,7 +21,7 @@ from toolcalls.values.toolbox import Toolbox
 
 
 @dataclass(frozen=True)
-class OpenJson:
+class UnmarkedJson:
     """The form with its fences filled in.
 
     fences    what comes before and after the JSON, ("", "") for nothing; the first is written

@@ -15,7 +15,7 @@ _NO_NAME = frozenset("<>{}()[]\"'`/= \t\r\n")
 
 
 @dataclass(frozen=True)
-class JsonElement:
+class NameInTag:
     """The form with its tags filled in; `{name}` in `closing` is the call's own.
 
     start     what is in front of the name, which ends at `>`
