@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, object_arguments
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.closing import take_closer, take_surplus
+from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, own_arguments
 from toolcalls.shapes.spaced_closers import closer_among
-from toolcalls.shapes.words import NAME, check_name, skip_past, word
+from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -23,8 +23,12 @@ def _closer(tag: str) -> str:
     return f"</{tag.removeprefix('<')}"
 
 
+def _nothing() -> None:
+    """The call goes on."""
+
+
 @dataclass(frozen=True)
-class NamedElements:
+class NameInElement:
     """The form with the call's opening tags, the first of which is written."""
 
     name: str
@@ -64,36 +68,17 @@ class NamedElements:
         if given is None or not (empty or (yield from scan.among(OBJECT_STARTS, inside)) is not None):
             return False
         sink.begin(written)
-        if given == end:
-            scan.take(space)
-        else:
-            scan.take(inside)
-            if not empty and not (yield from object_arguments(scan, sink)):
-                if scan.rest() or not scan.ended:
-                    sink.fail()
-                    yield from skip_past(scan, (end,))
-                return False
-            yield from take_surplus(scan, sink, (_closer(given), end))
-            if not (yield from accept(scan, _closer(given))):
-                if scan.cut and scan.stops_short((_closer(given),)):
-                    scan.take(scan.rest())
-                    return False
-                sink.note_repair("missing_closer")
+        scan.take(space if given == end else inside)
         if empty:
             sink.piece("{}")
-        return (yield from self._end(scan, sink, end))
-
-    def _end(self, scan: Scanner, sink: CallSink, end: str) -> Step[bool]:
-        """The call's closer. Returns whether what was taken is the call's."""
-        closed = yield from accept(scan, end)
-        if not closed and scan.stops_short((end,)):
-            scan.take(scan.rest())
-            if scan.cut:
+        elif not (yield from own_arguments(scan, sink, (end,))):
+            return False
+        if given != end:
+            closer = (_closer(given),)
+            yield from take_surplus(scan, sink, (*closer, end))
+            if not (yield from take_closer(scan, sink, closer, _nothing)):
                 return False
-        if not closed:
-            sink.note_repair("missing_closer")
-        sink.end()
-        return True
+        return (yield from take_closer(scan, sink, (end,), sink.end))
 
     # Writing
 

@@ -1,23 +1,23 @@
-"""Calls as a JSON object between tags: `OPEN {"name": N, "arguments": J} CLOSE`.
+"""Calls as JSON between marks: `OPEN {"name": N, "arguments": J} CLOSE`, one object or several, or an array of them.
 
-The object is read by `callreader`, so its arguments leave while they arrive. They are typed by nothing but their JSON.
-A tag inside a string is data: the object ends where its braces say. Which closer follows then hardly matters, so the
-wrong one is taken as well where a dialect says that models write it, and so is one that lacks its slash at the end of
-the reply. A code fence may be around the object, and an array in its place: both are what models make of "JSON".
-Templates that show braces doubled (Qwen 2.5's) are imitated, too, and some models begin twice.
+The arguments leave while they arrive (`call_reader`). They are typed by nothing but their JSON. A tag inside a string
+is data: the object ends where its braces say. Which closer follows then hardly matters, so the wrong one is taken as
+well where a dialect says that models write it, and so is one that lacks its slash at the end of the reply. A code fence
+may be around the object: that is what models make of "JSON". Templates that show braces doubled (Qwen 2.5's) are
+imitated, too, and some models begin twice.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
+from toolcalls.shapes.json.closing import take_closer, take_surplus
 from toolcalls.shapes.json.jsonvalue import accept, checked
-from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
@@ -31,15 +31,18 @@ _MAX_ATTRIBUTES = 256  # characters of an opening tag's attributes
 
 
 @dataclass(frozen=True)
-class JsonTags:
-    """The form with its tags filled in. Where there are several, all are read and the first one is written.
+class MarkedJson:
+    """The form with its marks filled in. Where there are several, all are read and the first one is written.
 
     wrong        closing tags of other forms that models write instead
     attributed   what an opening tag with attributes begins with, up to its `>`; "" where there is none
     around       what may be in front of a block and after it, and goes with it
     closed       whether the model writes a closer; where not, none is missed
+    brackets     what the body may begin with; an array is written where "[" comes first
+    between      what is written between objects in one block; "" where each has a block of its own
     arguments    the key of the arguments
-    line         what is between the tags and the object
+    keyed        the key of the arguments is the tool's name
+    line         what is between the marks and the body
     """
 
     name: str
@@ -49,8 +52,11 @@ class JsonTags:
     attributed: str = ""
     around: tuple[str, str] | None = None
     closed: bool = True
+    brackets: tuple[str, ...] = ("{", "[")
+    between: str = ""
     arguments: str = "arguments"
-    line: str = "\n"
+    keyed: bool = False
+    line: str = ""
     stray_words: tuple[str, ...] = ()
     place: OpenerPlace = "line"
 
@@ -59,6 +65,11 @@ class JsonTags:
         """What may take a closer's place: those that are wrong, and its own that lost their bracket or slash, too."""
         tags = [closer for closer in self.closing if closer.startswith("</")]
         return (*self.wrong, *(tag[lost:] for tag in tags for lost in (1, 2)))
+
+    @property
+    def _together(self) -> bool:
+        """Whether all calls are in one block. Where they are not, and nothing closes a block, it holds one object."""
+        return self.brackets[0] == "[" or self.between != ""
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The opening tags, and what may be in front of them."""
@@ -117,7 +128,8 @@ class JsonTags:
     @cached_property
     def _rules(self) -> CallRules:
         follow = (*self.closing, *self.wrong, *self.opening, _FENCE)
-        return CallRules(arguments=self.arguments, follow=follow, ends=self.closing, closed=self.closed)
+        rules = CallRules(arguments=self.arguments, follow=follow, ends=self.closing, closed=self.closed)
+        return replace(rules, keyed=self.keyed)
 
     def _fence(self, scan: Scanner) -> Step[bool]:
         """Take a fence around the body, where one stands. Returns whether."""
@@ -129,32 +141,21 @@ class JsonTags:
         return False
 
     def _body(self, block: CallReader) -> Step[bool]:
-        """What is between the tags: one object, or several where models put all their calls into one block."""
+        """What is between the marks. Returns whether it is complete and held a call."""
         scan = block.scan
-        if (yield from scan.starts("[")):
-            return (yield from block.body())
-        doubled = yield from scan.starts("{{")
-        if doubled:
-            scan.take(1)
-        if not (yield from block.line()) or not block.begun:
+        if (yield from scan.among(self.brackets)) is None:
             return False
-        if doubled and (yield from accept(scan, "}")):
+        doubled = yield from scan.starts("{{")
+        scan.take(int(doubled))
+        whole = yield from (block.body() if self.closed or self._together else block.line())
+        if whole and doubled and (yield from accept(scan, "}")):
             block.sink.note_repair("alias")
-        while self.closed:
-            space = yield from scan.space()
-            if (yield from scan.starts(",", space)):
-                space = yield from scan.space(space + 1)
-            if not (yield from scan.starts("{", space)):
-                return True
-            block.end()
-            count = block.count
-            scan.take(space)
-            if not (yield from block.line()) or block.count == count:
-                return False  # no call: the text after one whose closer is missing
-        return True
+        return whole and block.begun
 
     def _open(self, scan: Scanner) -> Step[list[Repair] | None]:
         """Take the opening tag. Returns what is to be noted about it, None where there is none."""
+        if not self.opening:  # it was taken
+            return []
         opener = yield from scan.among(self.opening)
         if opener is not None:
             scan.take(len(opener))
@@ -187,22 +188,14 @@ class JsonTags:
     def _close(self, scan: Scanner, sink: CallSink, block: CallReader) -> Step[bool]:
         space = yield from scan.space()
         closer, length = yield from closer_among(scan, (*self.closing, *self._not_its_own), space)
-        if closer is None and self.closed and (yield from self._ends_reopened(scan, space)):
-            block.end()
-            sink.note_repair("wrong_closer")
-            scan.take(scan.rest())
-            return True
-        if closer is None:
-            if self.closed and scan.cut and scan.stops_short(self.closing):
-                scan.take(scan.rest())
-                return False
-            block.end()
-            if self.closed:
-                sink.note_repair("missing_closer")
-            if scan.stops_short(self.closing):
-                scan.take(scan.rest())
-            return True
+        if closer is None and self.closed:
+            if not (yield from self._ends_reopened(scan, space)):
+                return (yield from take_closer(scan, sink, self.closing, block.end))
+            length = scan.rest() - space
         block.end()
+        if not length:
+            scan.take(scan.rest() if scan.stops_short(self.closing) else 0)
+            return True
         scan.take(space + length)
         if closer not in self.closing:
             sink.note_repair("wrong_closer")
@@ -229,8 +222,11 @@ class JsonTags:
     # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One block a call; "" for no calls."""
-        return "\n".join(self._block(self._item(call)) for call in calls)
+        """One block a call, or one for all; "" for no calls."""
+        items = list(map(self._item, calls))
+        if self._together and items:
+            items = [self.between.join(items) if self.brackets[0] == "{" else f"[{', '.join(items)}]"]
+        return "\n".join(map(self._block, items))
 
     def _block(self, body: str) -> str:
         closing = self.closing[0] if self.closed else ""
@@ -238,4 +234,6 @@ class JsonTags:
 
     def _item(self, call: Call) -> str:
         checked(call)
+        if self.keyed:
+            return f"{{{quote(call.name)}: {call.arguments}}}"
         return f'{{"name": {quote(call.name)}, "{self.arguments}": {call.arguments}}}'

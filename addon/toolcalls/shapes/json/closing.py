@@ -1,7 +1,7 @@
-"""One bracket or brace too many after a call's JSON: models count them wrong.
+"""What closes a call behind its JSON: brackets that are too many, and closers that may be missing.
 
-It goes with the call where the call's closer follows it, the next call, a line end, or the end of the text. Anywhere
-else it is text.
+Models count brackets wrong. One bracket or brace too many goes with the call where the call's closer follows it, the
+next call, a line end, or the end of the text. Anywhere else it is text.
 """
 
 from collections.abc import Callable
@@ -42,3 +42,22 @@ def take_surplus(scan: Scanner, sink: RepairSink, follows: tuple[str, ...] | Fol
     if found:
         scan.take(behind)
         sink.note_repair("surplus_bracket")
+
+
+def take_closer(scan: Scanner, sink: RepairSink, closers: tuple[str, ...], end: Callable[[], None]) -> Step[bool]:
+    """End a call with `end`, and take one of `closers` after white space. One that is missing is noted.
+
+    Returns whether the call is complete: not where the reply was cut off in front of its closer.
+    """
+    space = yield from scan.space()
+    _, length = yield from closer_among(scan, closers, space)
+    short = not length and scan.stops_short(closers)
+    if short and scan.cut:
+        scan.take(scan.rest())
+        return False
+    scan.take(space + length if length else 0)
+    end()
+    if not length:
+        sink.note_repair("missing_closer")
+        scan.take(scan.rest() if short else 0)
+    return True

@@ -13,7 +13,7 @@ from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import ends_first, take_up_to
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
-from toolcalls.shapes.json.callarray import close
+from toolcalls.shapes.json.closing import take_closer, take_surplus
 from toolcalls.shapes.json.jsonvalue import checked
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -31,7 +31,7 @@ _CITED = re.compile(r"</co[:\s\d,\[\]]*+")
 
 
 @dataclass(frozen=True)
-class Actions:
+class CohereChannels:
     """The form; calls and thoughts are the same for all of these models."""
 
     name: str
@@ -97,7 +97,8 @@ class Actions:
                 closer = yield from take_up_to(scan, (_ACTED,), lambda: None)
                 scan.take(len(closer or ""))
             return False
-        return (yield from close(scan, sink, found, _ACTED))
+        yield from take_surplus(scan, sink, (_ACTED,))
+        return (yield from take_closer(scan, sink, (_ACTED,), found.end))
 
     # Writing
 

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
-from toolcalls.shapes.json.brokenjson import skip_json
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, call_arguments, value
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.closing import take_surplus
+from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, own_arguments
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -18,7 +17,7 @@ from toolcalls.values.toolbox import Toolbox
 
 
 @dataclass(frozen=True)
-class NamedJson:
+class NameInWords:
     """The form with its words filled in. White space may be between any two of them.
 
     opening   what a call begins with; the first is written
@@ -64,34 +63,11 @@ class NamedJson:
         if not empty and not (yield from scan.among((*OBJECT_STARTS, "null"), space)):
             return False
         scan.take(space)
-        return (yield from self._arguments(scan, sink, name, closers, empty=empty))
-
-    def identifier(self, scan: Scanner) -> Step[int]:  # noqa: ARG002 - for other forms
-        """The length of a call's id that is here, after its name; 0 for none."""
-        yield from ()
-        return 0
-
-    def _arguments(
-        self, scan: Scanner, sink: CallSink, name: str, closers: tuple[str, ...], *, empty: bool
-    ) -> Step[bool]:
         sink.begin(name)
         if empty:
             sink.piece("{}")
-        elif (yield from scan.starts("{")):
-            unclosed = list[str]()
-            if not (yield from value(scan, sink, sink.piece, unclosed, direct=True)):
-                if not scan.rest() and scan.ended:
-                    return False
-                sink.fail()
-                if not unclosed or not (yield from skip_json(scan, unclosed)):
-                    return False
-        else:
-            found = yield from call_arguments(scan, sink)
-            if found is None:
-                if scan.rest() or not scan.ended:
-                    sink.fail()
-                return False
-            sink.piece(found)
+        elif not (yield from own_arguments(scan, sink)):
+            return False
         yield from take_surplus(scan, sink, closers[:1])
         for closer in closers:
             if not (yield from accept(scan, closer)):
@@ -101,6 +77,11 @@ class NamedJson:
                 break
         sink.end()
         return True
+
+    def identifier(self, scan: Scanner) -> Step[int]:  # noqa: ARG002 - for other forms
+        """The length of a call's id that is here, after its name; 0 for none."""
+        yield from ()
+        return 0
 
     # Writing
 

@@ -12,8 +12,8 @@ from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_keys import NAMES
 from toolcalls.shapes.json.call_reader import CallReader
+from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.jsonvalue import checked
-from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -21,7 +21,7 @@ from toolcalls.values.toolbox import Toolbox
 
 
 @dataclass(frozen=True)
-class OpenJson:
+class UnmarkedJson:
     """The form with its fences filled in.
 
     fences    what comes before and after the JSON, ("", "") for nothing; the first is written

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
-from toolcalls.shapes.json.jsonvalue import MAX_NAME, OBJECT_STARTS, object_arguments
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.closing import take_closer, take_surplus
+from toolcalls.shapes.json.jsonvalue import MAX_NAME, OBJECT_STARTS, own_arguments
 from toolcalls.shapes.spaced_closers import closer_among
-from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -16,7 +15,7 @@ _NO_NAME = frozenset("<>{}()[]\"'`/= \t\r\n")
 
 
 @dataclass(frozen=True)
-class JsonElement:
+class NameInTag:
     """The form with its tags filled in; `{name}` in `closing` is the call's own.
 
     start     what is in front of the name, which ends at `>`
@@ -84,32 +83,16 @@ class JsonElement:
         return scan.take(space)[len(self.start) : size]
 
     def _call(self, scan: Scanner, sink: CallSink, written: str) -> Step[bool]:
-        closing = self.closing.format(name=written)
+        closing = (self.closing.format(name=written),)
         sink.begin(written)
-        if not (yield from object_arguments(scan, sink)):
-            if scan.rest() or not scan.ended:
-                sink.fail()
-                yield from skip_past(scan, (closing,))
-                if self.wrapper and not scan.ended:
-                    sink.end()
-                    return True
+        if not (yield from own_arguments(scan, sink, closing)):
+            if self.wrapper and not scan.ended:
+                sink.end()
+                return True
             return False
-        yield from take_surplus(scan, sink, (closing,))
+        yield from take_surplus(scan, sink, closing)
         yield from self._between(scan, sink)
-        space = yield from scan.space()
-        _, length = yield from closer_among(scan, (closing,), space)
-        if length:
-            scan.take(space + length)
-            sink.end()
-            return True
-        if scan.cut and scan.stops_short((closing,)):
-            scan.take(scan.rest())
-            return False
-        sink.end()
-        sink.note_repair("missing_closer")
-        if scan.stops_short((closing,)):
-            scan.take(scan.rest())
-        return True
+        return (yield from take_closer(scan, sink, closing, sink.end))
 
     def _between(self, scan: Scanner, sink: CallSink) -> Step[None]:  # noqa: ARG002 - for other forms
         """What may be between the arguments and the closing tag."""
