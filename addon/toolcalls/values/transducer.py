@@ -44,7 +44,7 @@ _space = re.compile(r"[ \t\n\r]*+")
 _bare = re.compile(r"[\w$.-]*+")
 _line_end = re.compile(r"[\r\n]")
 
-# The way to a value: a key for each object, None for the items of an array.
+# The way to a value as `Toolbox.types` takes it: a key for each object, None for the items of an array.
 type Path = tuple[str | None, ...]
 
 
@@ -54,8 +54,8 @@ class Transducer:
     bare_keys    keys without quotes become strings: letters, digits, `_`, `$`, `-` and `.`
     only_object  a value that is no object fails at its first character
     escaped_gaps a line end or tab between values may be written as its escape
-    watch        is told of each value in a container when its first character comes: the way to it, that character, and
-                 its offset
+    watch        is told of each value in a container, as long as all is strict JSON, when its first character comes:
+                 the way to it, that character, and its offset
 
     done     the value is complete
     failed   why no JSON can come of it, with the character offset from the beginning of the first piece; else None
@@ -240,7 +240,7 @@ class Transducer:
                 return self._fail("not an object", pos)
             self._started = True
         self._flush()
-        if self._watch is not None and self._closers:
+        if self._watch is not None and self._closers and not self.repairs:
             self._watch(self.path, char, self._origin + pos)
         if char in "\"'" or (char == "`" and self._closers):
             return self._open_string(char, pos, key=False)
