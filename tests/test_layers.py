@@ -73,8 +73,8 @@ FILES = {
     """,
     "reading": """
         echo_watch open_text opener_tables policy | candidate open_calls shown_text | limits | ledger
-        | block invented_results wrappers | openers reasoning_tags stray_closers | unopened_reasoning
-        | only_call | reader
+        | block invented_results wrappers | openers reasoning_tags stray_closers | place unopened_reasoning
+        | attempts only_call passing | between | reader
     """,
     "mending": "error_texts markup mended reasoning_calls | defects quoted_forms reply_watch | names quoted_replies",
     "writing": "writer | behind blocks for_client prompting | roundtrip",
