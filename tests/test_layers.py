@@ -64,12 +64,12 @@ FILES = {
         echo lookalike markdown
     """,
     "values": """
-        json_schema json_tokens lost_escapes nesting schema usage | conversion native_arguments validation
-        | call_index rawjson spans toolbox transducer | damaged_json type_mending | value_mending
+        json_schema json_tokens lost_escapes schema usage | conversion json_tokenizer validation
+        | call_index native_arguments rawjson spans toolbox transducer | damaged_json type_mending | value_mending
         | tool_values
     """,
     "shapes": """
-        channels containers spaced_closers words | arguments | json | code headers tags
+        channels containers spaced_closers words writable | arguments | json | code headers tags
     """,
     "reading": """
         echo_watch open_text opener_tables policy | candidate open_calls shown_text | limits | ledger
@@ -344,14 +344,14 @@ def test_a_broken_arrow_is_found(module: str, source: str) -> None:
     ("module", "source"),
     [
         pytest.param("dialects", "from toolcalls.dialects import invoke", id="registry-to-dialect"),
-        pytest.param("dialects.invoke", "from toolcalls.shapes.tags.attributed import Attributed", id="downwards"),
+        pytest.param("dialects.invoke", "from toolcalls.shapes.tags.form import TagForm", id="downwards"),
         pytest.param("wires.ollama", "from toolcalls.wires import Wire", id="what-a-folder-shares"),
         pytest.param(
             "wires.openai_responses.stream",
             "from toolcalls.wires.openai_responses.items import Message",
             id="its-own-parts",
         ),
-        pytest.param("shapes.attributed", "from toolcalls.shapes.tags.entities import unescape", id="shape-to-shape"),
+        pytest.param("shapes.tags.content", "from toolcalls.shapes.tags.entities import unescape", id="shape-to-shape"),
         pytest.param("config", "from toolcalls import __version__", id="version"),
         pytest.param("cli", "import time, subprocess", id="clock-in-cli"),
         pytest.param("processors.reactor_runner", "import threading", id="thread-in-its-file"),
@@ -365,14 +365,18 @@ def test_an_arrow_that_holds_is_let_pass(module: str, source: str) -> None:
     assert _broken(module, source) == []
 
 
-MANY_LINES = 300
+MOST_LINES = 500
+# Still longer. Each goes from here when it is divided; none is added.
+LONGER = {
+    "cli.py",
+    "reading/reader.py",
+    "replies/exchange.py",
+    "shapes/json/callreader.py",
+    "values/transducer.py",
+}
 
 
-def test_a_long_file_says_why() -> None:
-    unexplained = [
-        path.relative_to(PACKAGE).as_posix()
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if len((source := path.read_text()).splitlines()) > MANY_LINES
-        and not re.search(rf"\b{MANY_LINES}\b", ast.get_docstring(ast.parse(source)) or "")
-    ]
-    assert not unexplained, f"over {MANY_LINES} lines, without the reason in the docstring at the top: {unexplained}"
+def test_no_file_is_long() -> None:
+    lines = {path.relative_to(PACKAGE).as_posix(): path.read_text().count("\n") for path in PACKAGE.rglob("*.py")}
+    longer = {file for file, count in lines.items() if count > MOST_LINES}
+    assert longer == LONGER, f"divide a file of over {MOST_LINES} lines; take one that is no longer so from LONGER"

@@ -31,11 +31,11 @@ REPLIES = {
     ),
     "JsonList": ('<calls_of_acme>[{"name": "Bash", "arguments": {"command": "ls -la"}}]</calls_of_acme>', [LS]),
     "JsonElement": ('<do:Bash>{"command": "ls -la"}</do:Bash>', [LS]),
-    "Attributed": (
+    "TagForm": (
         '<acme:calls>\n<acme:run name="Bash">\n<acme:arg name="command">ls -la</acme:arg>\n</acme:run>\n</acme:calls>',
         [LS],
     ),
-    "FunctionTag": (
+    "FunctionTags": (
         "<acme:do>\n<function=Bash>\n<parameter=command>\nls -la\n</parameter>\n</function>\n</acme:do>",
         [LS],
     ),

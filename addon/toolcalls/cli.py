@@ -256,7 +256,7 @@ def _add_start(command: Callable[..., argparse.ArgumentParser]) -> None:
         "run an agent behind the addon, and say at its end what became of its calls",
         "  toolcalls run -- claude\n  toolcalls run --upstream http://127.0.0.1:8000 -- qwen\n"
         "  toolcalls run --web --record recordings -- codex exec 'fix the tests'\n\n"
-        "The exit status is the agent's. A base URL in a variable, or --upstream, is led through a reverse proxy; all\n"
+        "The exit status is the agent's. A base URL in a variable, or --upstream, goes through a reverse proxy; all\n"
         "else goes by a forward proxy, whose certificates the agent is made to trust.",
         "toolcalls.launch.run",
     )

@@ -1,7 +1,4 @@
-"""Exports: JSON lines as documented, HAR by its specification, OpenTelemetry spans to memory and to a collector.
-
-Over 300 lines: three formats, tested on the same flows.
-"""
+"""Exports: JSON lines as documented, HAR by its specification, OpenTelemetry spans to memory and to a collector."""
 
 import json
 import re

@@ -1,7 +1,4 @@
-"""Many exchanges together: sessions, turns, what requests changed, times, tokens, and the scorecard.
-
-Over 300 lines: one table of short tests for each part of a turn.
-"""
+"""Many exchanges together: sessions, turns, what requests changed, times, tokens, and the scorecard."""
 
 import json
 from dataclasses import replace

@@ -7,8 +7,8 @@ Values are taken verbatim. A JSON object may be in place of the elements:
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.json.jsontags import JsonTags
-from toolcalls.shapes.tags.attributed import Attributed
 from toolcalls.shapes.tags.content import Verbatim
+from toolcalls.shapes.tags.form import TagForm
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -29,7 +29,7 @@ _OPENER = "<dots_function_call>"
 _OBJECT = JsonTags("dots", opening=(_OPENER,), closing=("</dots_function_call>",))
 
 
-class _Dots(Attributed):
+class _Dots(TagForm):
     """Elements, or an object where they would stand."""
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:

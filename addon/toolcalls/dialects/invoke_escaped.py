@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.tags.attributed import spelt
 from toolcalls.shapes.tags.entities import ENTITIES, unescape
 from toolcalls.shapes.tags.raw import delimited, line_end
+from toolcalls.shapes.tags.tag_patterns import spelt
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox

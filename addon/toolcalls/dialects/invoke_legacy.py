@@ -14,21 +14,20 @@ from functools import lru_cache
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.tags.call_blocks import calls_of_block
-from toolcalls.shapes.tags.closing_tags import (
+from toolcalls.shapes.tags.call_end import calls_follow
+from toolcalls.shapes.tags.jsonbody import skip
+from toolcalls.shapes.tags.raw import delimited, line_end
+from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, unbracketed
+from toolcalls.shapes.tags.value_end import (
     CALL,
     CALL_END,
     CLOSER,
-    NEXT,
+    OTHER,
     REOPENED,
     UNBRACKETED,
-    calls_follow,
-    tag_value,
+    read_value,
     take_doubled,
-    unbracketed,
 )
-from toolcalls.shapes.tags.jsonbody import skip
-from toolcalls.shapes.tags.raw import delimited, line_end
-from toolcalls.shapes.tags.tags import Parts, PatternPart, Tags
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -206,7 +205,7 @@ def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool
         yield from take_doubled(scan, sink, place, f"<{key}>")
         lines = yield from line_end(scan)
         scan.take(lines)
-        repair = yield from tag_value(scan, value, place, own_lines=lines > 0)
+        repair = yield from read_value(scan, value, place, own_lines=lines > 0)
         if repair is None:
             return False
         value.end()
@@ -242,7 +241,7 @@ def _inside(key: str, lacking: tuple[str, ...]) -> tuple[Tags, Tags]:
         REOPENED: [("<", key, ">")],
         CALL: [("<", "invoke", ">")],
         CALL_END: [("<", "/", "invoke", ">"), _END_OF_BOTH],
-        NEXT: [("<", lacking, ">")] if lacking else [],
+        OTHER: [("<", lacking, ">")] if lacking else [],
     }
     return Tags(**kinds), Tags(closer=[closer])
 
@@ -274,19 +273,19 @@ class _Value:
         opening = yield from _opening(scan, ahead)
         return opening[1] - ahead if opening else 0
 
-    def begins_next(self, scan: Scanner, ahead: int) -> Step[int]:
+    def begins_next(self, scan: Scanner, ahead: int, *, first: bool) -> Step[bool]:  # noqa: ARG002
         """A declared parameter that the call lacks, unless it is quoted: then the call cannot go on after it."""
         key = yield from _element(scan, self._lacking, ahead)
         if not key or not self._lacking:
-            return 0
+            return False
         closer = f"</{key}>"
         offset, limit = ahead + len(key) + 2, ahead + _MAX_QUOTED
         while (found := scan.text.find(closer, scan.pos + offset, scan.pos + limit)) < 0:
             if scan.ended or scan.rest() >= limit:
-                return 1
+                return True
             offset = max(offset, scan.rest() - len(closer))
             yield
-        return int((yield from self.goes_on(scan, found - scan.pos + len(closer))))
+        return (yield from self.goes_on(scan, found - scan.pos + len(closer)))
 
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
         """A parameter that the call has."""

@@ -8,9 +8,8 @@ one of these forms or as a JSON object, and that is what is written.
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.json.callobject import CallObject
 from toolcalls.shapes.json.jsonvalue import accept, checked
@@ -37,17 +36,14 @@ _PROGRAMS = ("command", "cmd", "code", "script")  # what tools that run somethin
 _MAX_VALUE = 4096  # characters of a value between tags, which is looked at whole
 
 
-class _Zeroclaw:
+class _Zeroclaw(Grammar):
     name = "zeroclaw"
-    place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
+    place = "start"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The fence, and each declared name with what may follow it."""
         short = [name for name in names if _NAME.fullmatch(name)]
         return (_FENCE, *(form for name in short for form in (f"{name}>", f"{name}/", f"<{name}>")))
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
@@ -61,16 +57,9 @@ class _Zeroclaw:
             return (yield from accept(scan, _FENCE_END))
         return (yield from _in_fence(scan, sink, tools))
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One fence a call, with a JSON object in it; "" for no calls."""
-        blocks = []
-        for call in calls:
-            checked(call._replace(name=call.name.strip()))
-            body = f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
-            blocks.append(f"{_FENCE}\n{body}\n{_FENCE_END}")
-        return "\n".join(blocks)
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        checked(call._replace(name=call.name.strip()))
+        return f'{_FENCE}\n{{"name": {quote(call.name)}, "arguments": {call.arguments}}}\n{_FENCE_END}'
 
 
 def _in_fence(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -165,9 +154,7 @@ def _between_tags(scan: Scanner, sink: CallSink, tools: Toolbox, name: str, key:
     scan.take(at + len(closer))
     sink.begin(name)
     arguments = Arguments(sink, tools, name)
-    value = arguments.value(key)
-    value.add(text.removesuffix("\r"))
-    value.end()
+    arguments.text(key, text.removesuffix("\r"))
     arguments.end()
     return True
 

@@ -16,8 +16,7 @@ from toolcalls.dialects import all_dialects
 from toolcalls.processors.careless_xml import without_marks
 from toolcalls.processors.json_members import Members, members_of
 from toolcalls.shapes.json.jsontags import JsonTags
-from toolcalls.shapes.tags.attributed import Attributed
-from toolcalls.shapes.tags.functiontag import FunctionTag
+from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.tagnamed import TagNamed
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -99,10 +98,10 @@ class Tags:
                 keys.update(*known.values())
                 names = [*known, *(name for name in ruled if _PLAIN.fullmatch(name)), *tools.names]
                 self._by_element.update({name.casefold(): name for name in names})
-            elif isinstance(form, Attributed):
-                self._called.update(name.casefold().rpartition(":")[2] for name in (form.call, *form.misspelt))
-            elif isinstance(form, FunctionTag):
+            elif isinstance(form, TagForm) and form.names == "assigned":
                 self.function = True
+            elif isinstance(form, TagForm):
+                self._called.update(name.casefold().rpartition(":")[2] for name in (form.call, *form.misspelt))
             elif isinstance(form, JsonTags):
                 self._objects.update(tag.strip("</> ").casefold() for tag in (*form.opening, *form.closing))
         # Some parsers take such a tag up to the first `>`, whatever comes before that.

@@ -6,7 +6,7 @@ from dataclasses import InitVar, dataclass, field
 
 from toolcalls.events import Reason, Repair, Status, Verdict
 from toolcalls.reading.echo_watch import EchoWatch
-from toolcalls.values.nesting import Nesting
+from toolcalls.values.json_tokenizer import Nesting
 
 # Limits at which a call that was committed stays open.
 _LIMITS = frozenset({"max_call_chars", "max_depth", "overflow"})

@@ -16,8 +16,10 @@ What is where:
     `channels`         frames of special tokens around messages
     `words`            names, and what comes ahead of a place
     `spaced_closers`   closers with blanks in them
+    `writable`         whether a form can hold a call
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
@@ -160,3 +162,34 @@ class Dialect(Protocol):
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """The calls as this dialect's text. Raises `Unwritable`."""
+
+
+class Grammar(ABC):
+    """A dialect, with what is the same for most: openers that do not depend on the tools, calls written one by one.
+
+    opening        the openers
+    before, after  what is written around all calls
+    between        what is written between two calls
+    """
+
+    name: str
+    place: OpenerPlace = "line"
+    stray_words: tuple[str, ...] = ()
+    opening: tuple[str, ...] = ()
+    before: str = ""
+    after: str = ""
+    between: str = "\n"
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        return self.opening
+
+    @abstractmethod
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]: ...
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        written = self.between.join(self.write_call(call, tools) for call in calls)
+        return f"{self.before}{written}{self.after}" if calls else ""
+
+    @abstractmethod
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        """One call as text. Raises `Unwritable`."""

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable
 
+# An escape, as a part of a pattern.
+ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
 HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
 DIGITS = "0123456789"
 
@@ -13,7 +15,7 @@ def _run(special: str) -> Callable[[str, int], re.Match[str] | None]:
     A raw surrogate ends it as well: the grammar allows it, but UTF-8 cannot carry it.
     """
     plain = rf"[^{special}\\\x00-\x1f\ud800-\udfff]*+"
-    return re.compile(rf'{plain}(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{{4}}){plain})*+').match
+    return re.compile(rf"{plain}(?:{ESCAPE}{plain})*+").match
 
 
 def _stop(special: str) -> Callable[[str], re.Match[str] | None]:

@@ -9,7 +9,7 @@ is longer than is kept, leaves as it came (law 6).
 from dataclasses import dataclass
 
 from toolcalls.events import Repair
-from toolcalls.values.nesting import Nesting
+from toolcalls.values.json_tokenizer import Nesting
 from toolcalls.values.transducer import Transducer
 from toolcalls.values.type_mending import ToolSchema, TypeWatch, mended_types
 from toolcalls.values.validation import Mismatch

@@ -171,13 +171,13 @@ def separated(scan: Scanner, literal: str, note: Callable[[Repair], None]) -> St
     return True
 
 
-def accept(scan: Scanner, literal: str) -> Step[bool]:
-    """Take `literal` after white space; False, and nothing taken, where something else stands.
+def accept(scan: Scanner, *literals: str) -> Step[bool]:
+    """Take one of `literals` after white space; False, and nothing taken, where something else stands.
 
     White space may be in it where it is a closing tag.
     """
     space = yield from scan.space()
-    found, length = yield from closer_among(scan, (literal,), space)
+    found, length = yield from closer_among(scan, literals, space)
     if found is None:
         return False
     scan.take(space + length)

@@ -74,8 +74,6 @@ def empty_element(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         sink.note_repair("flat_arguments")
     arguments = Arguments(sink, tools, name)
     for key, text in attributes:
-        value = arguments.value(key)
-        value.add(text)
-        value.end()
+        arguments.text(key, text)
     arguments.end()
     return True

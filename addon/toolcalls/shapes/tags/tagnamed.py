@@ -27,20 +27,12 @@ from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.containers import container
-from toolcalls.shapes.tags.closing_tags import (
-    CLOSER,
-    DUPLICATE_CLOSER,
-    UNBRACKETED,
-    UNCLOSED_VALUE,
-    UNSLASHED,
-    calls_follow,
-    unbracketed,
-    unslashed,
-)
+from toolcalls.shapes.tags.call_end import calls_follow
 from toolcalls.shapes.tags.nested import NAME, Members, Rules, SchemaPlace, Spelling, WrongStructure, raw_argument
 from toolcalls.shapes.tags.raw import line_end, on_own_lines, up_to_tag
-from toolcalls.shapes.tags.tags import Parts, Tags
+from toolcalls.shapes.tags.tag_patterns import Parts, Tags, unbracketed, unslashed
 from toolcalls.shapes.tags.trees import MAX_DEPTH
+from toolcalls.shapes.tags.value_end import CLOSER, DUPLICATE_CLOSER, UNBRACKETED, UNCLOSED_VALUE, UNSLASHED
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import SPACE, Scanner, Search, Step
 from toolcalls.values.conversion import is_json, members, quote, to_json, to_text

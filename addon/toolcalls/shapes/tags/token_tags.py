@@ -1,4 +1,4 @@
-"""`attributed` calls with a special token in each tag: `<｜DSML｜invoke name="N">`.
+"""Calls with names in attributes and a special token in each tag: `<｜DSML｜invoke name="N">`.
 
 Servers and transcripts double, replace or drop the token's bars or part them by blanks, and what is in a block of
 special tokens can only be a call. So more is read here than in plain tags: a call whose tag says that it is a
@@ -6,13 +6,14 @@ parameter, and arguments that are wrapped once more (`arguments`, `input`) thoug
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from toolcalls.shapes import Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.tags.attributed import Attributed
 from toolcalls.shapes.tags.content import Verbatim
-from toolcalls.shapes.tags.tags import Tag, Tags, named_tag
+from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.opening_tag import Tag, named_tag
+from toolcalls.shapes.tags.tag_patterns import Tags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import STRING, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -44,7 +45,7 @@ class Marked(Verbatim):
 
 
 @dataclass(frozen=True)
-class TokenTag(Attributed):
+class TokenTags(TagForm):
     """The form with its strings filled in; `token` is the word between the bars, and goes into `prefix` too."""
 
     token: str = ""
@@ -55,9 +56,9 @@ class TokenTag(Attributed):
             dict.fromkeys(f"<{before}{bars}{behind}{self.token}" for bars in BARS for before in _GAP for behind in _GAP)
         )
 
-    def first(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
+    def first(self, scan: Scanner, ahead: int = 0, *, compact: bool = False) -> Step[Tag | None]:
         """A call's opening tag; one that says `parameter` is a call's where another parameter is in it."""
-        tag = yield from super().first(scan, ahead)
+        tag = yield from super().first(scan, ahead, compact=compact)
         if tag is not None:
             return tag
         tag = yield from named_tag(scan, self.parameter_tag, ahead)
@@ -65,16 +66,16 @@ class TokenTag(Attributed):
             return None
         space = yield from scan.space(ahead + tag.length)
         inner = yield from self.parameter_at(scan, space)
-        return replace(tag, misspelt=True) if inner else None
+        return tag._replace(repairs=("misspelt_tag",)) if inner else None
 
     def wraps(self, key: str, declared: tuple[str, ...]) -> bool:
         """Under one of the names that servers and models give them."""
         return key in _WRAPPED and bool(declared) and key not in declared
 
 
-def token_tag(name: str, token: str) -> TokenTag:
+def token_tags(name: str, token: str) -> TokenTags:
     """The dialect `name`, in whose tags `token` is between bars."""
-    return TokenTag(
+    return TokenTags(
         name,
         wrappers=("tool_calls", "function_calls", "toolcalls", "tool", "calls"),
         prefix=(BARS, token, BARS),

@@ -1,24 +1,17 @@
-"""Tags as models write them, looked at whole before anything of them is consumed.
+"""Patterns of tags: which kind of tag stands at a place, looked at before anything of it is consumed.
 
 `Tags` tells apart the kinds of tags that may be at a place. A tag is given as its parts, between which a few blanks
 may stand (`< / parameter >`), and line ends, too, in a closing tag. A part may have several
 spellings, so a handful of strings covers what servers and models make of a tag. Each look is one regular expression;
 where the text ends inside a tag a second one, of all its beginnings, says whether more of it may come.
-
-`named_tag` reads an opening tag with attributes: `<invoke name="N">`, with others beside the name, in any order, with
-double quotes, single quotes or none. The blank before the first may be missing.
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from itertools import product
 from typing import NamedTuple
 
-from toolcalls.shapes.json.jsonvalue import ARGUMENTS
-from toolcalls.shapes.tags.entities import unescape
 from toolcalls.text.scanner import SPACE, Scanner, Step
-from toolcalls.values.damaged_json import DamagedJson
-from toolcalls.values.toolbox import Toolbox
 
 
 class PatternPart(NamedTuple):
@@ -41,7 +34,7 @@ _MAX_SOME = 80  # characters of a part without fixed spellings
 
 
 class Tags:
-    """PatternPart kinds of tags, each in one or several forms."""
+    """Several kinds of tags, each in one or several forms."""
 
     def __init__(self, **kinds: Iterable[Parts]) -> None:
         forms = {kind: [tuple(part for part in parts if part) for parts in of_kind] for kind, of_kind in kinds.items()}
@@ -137,95 +130,26 @@ def _second(parts: Parts) -> frozenset[str]:
     return frozenset(filter(None, found))
 
 
-_MAX_TAG = 1024  # characters of one tag with its attributes
-_NAMES = ("name", "rname", "tool", "tool_name", "function", "function_name")  # all but the first are slips
-_OF_CALLS = frozenset({*_NAMES, "id", "call_id", "tool_call_id", "index", "type"})
-# `Ġ` is how a tokenizer writes a blank, and some servers leak it.
-_ATTRIBUTE = re.compile(r"""[\sĠ]+([\w:.-]+)\s*==?\s*("[^"]*"|'[^']*'|(?!=)[^\s"'<>/]+)""")
-# The first one where the blank before it got lost: `<paramname="K">`.
-_GLUED = re.compile(r"""(r?name)=("[^"]*"|'[^']*')""")
-_GLUED_PART = re.compile(r"""r?(?:n(?:a(?:m(?:e(?:=(?:"[^"]*"?|'[^']*'?)?)?)?)?)?)?""")
-_TAG_END = re.compile(r"\s*(?P<empty>/?)>")
-# What may be at the end of a tag that is still arriving, after its whole attributes.
-_TAG_PART = re.compile(r"""/?|[\sĠ]+(?:/|[\w:.-]+\s*(?:==?\s*(?:"[^"]*"?|'[^']*'?|[^\s"'<>/]*))?)?""")
+_TAG_FOLLOWS = PatternPart(rf"(?=[{SPACE}]{{0,8}}<)", rf"[{SPACE}]{{0,8}}", "")
 
 
-@dataclass(frozen=True)
-class Tag:
-    """An opening tag: what its name attribute says, how long it is, whether it closes itself, its attributes as written
-    but for their quotes, whether its element or its attribute is misspelt, and whether it is there twice.
-    """
-
-    name: str
-    length: int
-    empty: bool
-    attributes: Mapping[str, str]
-    misspelt: bool = False
-    doubled: bool = False
+def unslashed(*tags: Parts) -> tuple[Parts, ...]:
+    """Closing tags without their slash. No blank comes before the bracket: that is how an opening tag begins."""
+    return tuple((tag[0], *tag[2:-2], _bracketed(tag[-2])) for tag in tags if tag[1] == "/")
 
 
-def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]:
-    """The tag with a name attribute that begins with one of `elements`, `ahead` characters from here.
-
-    None where none stands or can come of what is there. An element of the kind `misspelt` is.
-    """
-    kind, length = yield from elements.at(scan, ahead)
-    if not length:
-        return None
-    attributes: dict[str, str] = {}
-    offset = ahead + length
-    glued = slipped = False
-    while True:
-        text, at, limit = scan.text, scan.pos + offset, scan.pos + ahead + _MAX_TAG
-        attribute = _ATTRIBUTE.match(text, at, limit)
-        if attribute is None and not attributes:
-            attribute = _GLUED.match(text, at, limit)
-            glued = attribute is not None
-        if attribute is not None and attribute.end() < min(len(text), limit):
-            attributes[attribute[1]] = _unquoted(attribute[2])
-            slipped = slipped or "==" in text[attribute.end(1) : attribute.start(2)]
-            offset = attribute.end() - scan.pos
-            continue
-        end = _TAG_END.match(text, at, limit)
-        if end is not None:
-            written = _name_in(attributes)
-            name = unescape(attributes.get(written, "")).strip()
-            size = end.end() - scan.pos - ahead
-            misspelt = kind == "misspelt" or written != _NAMES[0] or glued or slipped
-            return Tag(name, size, bool(end["empty"]), attributes, misspelt) if name else None
-        arriving = _TAG_PART.fullmatch(text, at) or (not attributes and _GLUED_PART.fullmatch(text, at))
-        if scan.ended or len(text) >= limit or not arriving:
-            return None
-        yield
+def unbracketed(*tags: Parts) -> tuple[Parts, ...]:
+    """Closing tags without their bracket, with another tag after them."""
+    return tuple((*tag[:-1], _TAG_FOLLOWS) for tag in tags)
 
 
-def _name_in(attributes: Mapping[str, str]) -> str:
-    """Which of them names the call or the parameter, "" for none."""
-    return next((name for name in _NAMES if name in attributes), "")
+def _bracketed(part: Part) -> Part:
+    if isinstance(part, PatternPart):
+        return part._replace(full=f"{part.full}>")
+    return f"{part}>" if isinstance(part, str) else tuple(f"{spelling}>" for spelling in part)
 
 
-def _unquoted(written: str) -> str:
-    return written[1:-1] if written[:1] in "\"'" else written
-
-
-def declared_attributes(tag: Tag, tools: Toolbox) -> dict[str, str]:
-    """The attributes of a call's tag that are parameters of its tool, decoded: `<invoke name="Bash" command="ls"/>`."""
-    keys, name = tools.keys(tools.resolve(tag.name)), _name_in(tag.attributes)
-    return {key: unescape(tag.attributes[key]) for key in tag.attributes if key in keys and key != name}
-
-
-def encoded_arguments(tag: Tag, tools: Toolbox) -> str:
-    """All arguments as one attribute of a call's tag, `arguments='{"command": "ls"}'`, as JSON; "" for none."""
-    keys = tools.keys(tools.resolve(tag.name))
-    given = [unescape(value) for key, value in tag.attributes.items() if key in ARGUMENTS and key not in keys]
-    if len(given) != 1 or not given[0].startswith("{"):
-        return ""
-    reader = DamagedJson()
-    made, end = reader.feed(given[0], final=True)
-    return made if reader.done and end == len(given[0]) else ""
-
-
-def other_attributes(tag: Tag, tools: Toolbox) -> bool:
-    """Whether a call's tag has attributes that neither a call has nor its tool, which has some parameters."""
-    keys = tools.keys(tools.resolve(tag.name))
-    return bool(keys) and any(key not in keys and key not in _OF_CALLS for key in tag.attributes)
+def spelt(*parts: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Every spelling of a tag without blanks, the first of each part first."""
+    choices = [(part,) if isinstance(part, str) else part for part in parts]
+    return tuple(map("".join, product(*choices)))
