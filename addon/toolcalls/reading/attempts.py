@@ -50,7 +50,7 @@ class Attempts:
         Returns whether white space that follows comes after a call.
         """
         scan, ledger, at = self._scan, self._ledger, self._place
-        start, ended = ledger.at, scan.ended
+        start, ended = ledger.text.at, scan.ended
         held = self._wrappers.begin_block()
         quoted = at.position.reason()
         begins_line = at.position.line_start or start == at.frame_end
@@ -75,10 +75,10 @@ class Attempts:
             if block.framed:
                 at.message_start = False
                 block.close_frame(own=own)
-                at.frame_end = ledger.at
+                at.frame_end = ledger.text.at
                 return False
             if dialect.place == "message":
-                self._wasted += ledger.at - start
+                self._wasted += ledger.text.at - start
             block.give_back()
         self._no_block(opener, held, start, against, waited=scan.ended and not ended)
         at.message_start = False
@@ -106,7 +106,7 @@ class Attempts:
             candidate = Candidate.of_text(_likely(opener).name, "not_a_call", start)
             wrappers.hold(scan, ledger, opener.literal, candidate)
             return
-        scan.take(scan.rest() if waited else max(0, start + opener.stray + len(opener.literal) - ledger.at))
+        scan.take(scan.rest() if waited else max(0, start + opener.stray + len(opener.literal) - ledger.text.at))
         if all(dialect.place == "message" or dialect.name in TENTATIVE for dialect in opener.dialects):
             ledger.show()  # a message that begins with a bracket or a fence, as any may: no candidate
             return
@@ -145,7 +145,7 @@ class Attempts:
         try:
             while True:
                 next(run)
-                if self._ledger.limits.keeps_too_much(self._ledger.at):
+                if self._ledger.limits.keeps_too_much(self._ledger.text.at):
                     run.close()
                     block.stop()
                     return True

@@ -96,12 +96,12 @@ class Between:
     def _show(self, stop: int) -> None:
         """Everything before `stop` is text."""
         if stop > self._scan.pos:
-            place, start = self._place, self._ledger.at
+            place, start = self._place, self._ledger.text.at
             shown = self._scan.take(stop - self._scan.pos)
             if shown.strip(SPACE):
                 place.message_start = False
             elif start == place.frame_end:
-                place.frame_end = self._ledger.at
+                place.frame_end = self._ledger.text.at
             self._ledger.show()
 
     def _look_alike(self, look: LookAlike) -> None:
@@ -109,7 +109,7 @@ class Between:
         ledger, place = self._ledger, self._place
         place.looked_alike = True
         resembled = place.openers.resembled(look.literal)
-        candidate = Candidate.of_text(resembled.name, place.position.reason() or "look_alike", ledger.at)
+        candidate = Candidate.of_text(resembled.name, place.position.reason() or "look_alike", ledger.text.at)
         self._scan.take(look.end - look.start)
         ledger.no_call(candidate)
         place.message_start = False
@@ -140,7 +140,7 @@ class Between:
             self._unopened.closes_nothing()
         self._scan.take(len(opener.literal))
         if orphan:
-            self._ledger.hold()
+            self._ledger.text.hold()
         else:
             self._ledger.show()
         self._place.message_start = reason in {None, "reasoning"}

@@ -8,7 +8,7 @@ one line and the beginning of the next. What none of them lets pass is the reade
 import re
 
 from toolcalls.events import Event, Text
-from toolcalls.reading.ledger import Ledger
+from toolcalls.reading.consumed import Consumed
 from toolcalls.reading.place import Place
 from toolcalls.text.markdown import MOST_UNREAD
 from toolcalls.text.quoting_marks import CLOSERS_LAST
@@ -28,15 +28,15 @@ class Passing:
     """
 
     __slots__ = (
-        "_keep", "_ledger", "_place", "_refused", "_refused_from", "_scan", "_settles_at",
+        "_keep", "_place", "_refused", "_refused_from", "_scan", "_settles_at", "_text",
         "idle", "in_line", "next_line", "special",
     )  # fmt: skip
 
-    def __init__(self, scan: Scanner, ledger: Ledger, place: Place) -> None:
+    def __init__(self, scan: Scanner, text: Consumed, place: Place) -> None:
         self._scan = scan
-        self._ledger = ledger
+        self._text = text
         self._place = place
-        self._keep = ledger.shown.keep  # takes the next piece of a line
+        self._keep = text.shown.keep  # takes the next piece of a line
         self._settles_at = MOST_UNREAD  # characters of the text, at which what was kept of it is read
         self._refused_from = 0
         self.busy()
@@ -58,13 +58,13 @@ class Passing:
         """
         self.idle = idle
         self.next_line = self._refused = None
-        self._keep = self._ledger.shown.keep
+        self._keep = self._text.shown.keep
         place, position = self._place, self._place.position
         special = position.special if (idle or in_line) and not place.message_start else None
         search = place.openers.special(special) if special is not None else None
         self.special = search if idle else None
         # After a frame another one may begin: there blanks matter.
-        inside = special is not None and self._ledger.at != place.frame_end and not position.in_prompts_reasoning
+        inside = special is not None and self._text.at != place.frame_end and not position.in_prompts_reasoning
         self.in_line = search if inside else None
 
     def passes(self, piece: str) -> bool:
@@ -74,8 +74,8 @@ class Passing:
             if not piece:  # some servers send thousands: nothing of them may be kept
                 return True
             self._keep(piece)
-            ledger = self._ledger
-            ledger.drained = drained = ledger.drained + len(piece)
+            text = self._text
+            text.drained = drained = text.drained + len(piece)
             if drained > self._settles_at:
                 self._settle(drained)
             return True
@@ -89,7 +89,7 @@ class Passing:
             return False
         if place.position.prompts_reasoning_end(piece, 0) >= 0:
             return False
-        self._ledger.pass_on(piece)
+        self._text.pass_on(piece)
         place.message_start = place.message_start and not piece.strip(SPACE)
         self.rest(idle=True)
         return True
@@ -121,11 +121,11 @@ class Passing:
             return False
         if behind and not self._is_text(behind, search, starts_line=True):
             return False
-        self._ledger.pass_on(piece)
+        self._text.pass_on(piece)
         if behind or not ends:
             self.special = self.in_line = search
             self.next_line = None
-            self._keep = self._ledger.shown.keep
+            self._keep = self._text.shown.keep
         else:
             self.special = self.in_line = None
             self.next_line = search
@@ -163,7 +163,7 @@ class Passing:
             return []
         shown = text[:stop]
         self._keep(shown)
-        self._ledger.drained = drained = self._ledger.drained + stop
+        self._text.drained = drained = self._text.drained + stop
         if drained > self._settles_at:
             self._settle(drained)
         if _may_close(shown):

@@ -87,12 +87,12 @@ class Reader:
             OnlyCall(scan, ledger, position, self.unopened, self._probe) if call_policy.takes_only_calls else None
         )
         open_text = open_text_of(Reader, call_policy, self._tools, ledger.natives, starts_in_reasoning)
-        ledger.shown.look_for_calls(open_text)
+        ledger.text.shown.look_for_calls(open_text)
         self._wrappers = Wrappers(call_policy.wrappers, remove=call_policy.lift and call_policy.remove_frames)
         self._anywhere = call_policy.takes("inline")
         self._place = Place(position, message_start=message_start)
         self._look_for(results=False)
-        self._passing = Passing(scan, ledger, self._place)
+        self._passing = Passing(scan, ledger.text, self._place)
         self.passes = self._passing.passes
         self._between = Between(scan, ledger, self._place, self._passing, self.unopened, self._wrappers)
         self._attempts = Attempts(scan, ledger, self._place, self._wrappers, self._tools)
@@ -263,7 +263,7 @@ class Reader:
 
     def _events(self) -> list[Event]:
         self._ledger.pause()
-        out, self._ledger.out = self._ledger.out, []
+        out, self._ledger.text.out = self._ledger.text.out, []
         return out
 
     def _read(self) -> Generator[None]:
@@ -286,7 +286,7 @@ class Reader:
             if opener.dialects and may_be_reasoning(opener.literal) and (yield from self._is_reasoning(opener)):
                 if wrappers.held is not None:
                     wrappers.show(ledger)
-                candidate = Candidate.of_text(opener.dialects[0].name, "reasoning", ledger.at)
+                candidate = Candidate.of_text(opener.dialects[0].name, "reasoning", ledger.text.at)
                 scan.take(opener.stray + len(opener.literal))
                 ledger.no_call(candidate)
                 place.message_start = False
