@@ -1,13 +1,7 @@
 """`apertus`: a JSON array between special tokens, of objects whose only key is the tool's name."""
 
-from dataclasses import dataclass
-from functools import cached_property
-
-from toolcalls.shapes import About, Call
-from toolcalls.shapes.json.call_block import CallRules
-from toolcalls.shapes.json.jsonlist import JsonList
-from toolcalls.shapes.json.jsonvalue import checked
-from toolcalls.values.conversion import quote
+from toolcalls.shapes import About
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
@@ -19,21 +13,11 @@ ABOUT = About(
 )
 
 
-@dataclass(frozen=True)
-class _Apertus(JsonList):
-    @cached_property
-    def _rules(self) -> CallRules:
-        return CallRules(arguments="", follow=self.closing, ends=self.closing, keyed=True)
-
-    def _item(self, call: Call) -> str:
-        checked(call)
-        return f"{{{quote(call.name)}: {call.arguments}}}"
-
-
-DIALECT = _Apertus(
+DIALECT = MarkedJson(
     "apertus",
     opening=("<|tools_prefix|>",),
     closing=("<|tools_suffix|>",),
-    first=("[", "{"),
+    brackets=("[", "{"),
     place="anywhere",
+    keyed=True,
 )

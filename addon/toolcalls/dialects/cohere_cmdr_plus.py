@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
-from toolcalls.shapes.json.callarray import close
+from toolcalls.shapes.json.closing import take_closer, take_surplus
 from toolcalls.shapes.json.jsonvalue import checked
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
@@ -63,7 +63,8 @@ class _Action:
                 sink.fail()
                 yield from skip_past(scan, (_FENCE,))
             return False
-        if not (yield from close(scan, sink, found, _FENCE)):
+        yield from take_surplus(scan, sink, (_FENCE,))
+        if not (yield from take_closer(scan, sink, (_FENCE,), found.end)):
             return False
         if not found.begun:
             sink.mark_text()  # an answer and no call: no other dialect may read its JSON as one

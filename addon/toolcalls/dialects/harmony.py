@@ -11,8 +11,8 @@ import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.jsonvalue import call_arguments, checked, value
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.closing import take_surplus
+from toolcalls.shapes.json.jsonvalue import checked, own_arguments
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -39,7 +39,8 @@ _HEADER = re.compile(
 )
 _MESSAGE = "<|message|>"
 _CLOSERS = ("<|call|>", "<|end|>", "<|return|>")
-_MARKS = (*_CLOSERS, "<|start|>", "<|channel|>")
+_BEGIN = ("<|start|>", "<|channel|>")
+_MARKS = (*_CLOSERS, *_BEGIN)
 # Tokens that leak in front of a call's JSON.
 _LEAKED = ("<|constrain|>json", "<|constrain|>", _MESSAGE, "json")
 _BUILTIN = frozenset({"assistant", "python", "browser", "container"})
@@ -130,25 +131,14 @@ class _Harmony(Grammar):
             scan.take(space + len(leaked))
         scan.take(space)
         empty = (yield from scan.among(_CLOSERS)) is not None
-        string = yield from scan.starts('"')
-        if not (empty or string or (yield from scan.starts("{"))):
+        if not empty and (yield from scan.among(("{", '"'))) is None:
             return False
         sink.begin(name)
         if not framed:
             sink.note_repair("missing_mark")
         if empty:
             sink.piece("{}")
-        elif string:
-            written = yield from call_arguments(scan, sink)
-            sink.piece(written or "")
-            complete = written is not None
-        else:
-            complete = yield from value(scan, sink, sink.piece, direct=True)
-        if not empty and not complete:
-            if scan.rest() or not scan.ended:
-                sink.fail()
-                mark = yield from take_up_to(scan, _MARKS, lambda: None)
-                scan.take(len(mark) if mark in _CLOSERS and mark else 0)
+        elif not (yield from own_arguments(scan, sink, _MARKS, _BEGIN)):
             return False
         return (yield from self._closed(scan, sink))
 

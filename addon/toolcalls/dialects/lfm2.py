@@ -7,7 +7,7 @@ them; any other text stays.
 from toolcalls.events import Reason, Repair
 from toolcalls.shapes import About, CallSink, Listener
 from toolcalls.shapes.code.pythonic import Block, Pythonic
-from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.shapes.words import character
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -22,7 +22,7 @@ ABOUT = About(
 )
 
 _START, _END = "<|tool_call_start|>", "<|tool_call_end|>"
-_JSON = JsonList("lfm2", opening=(_START,), closing=(_END,), first=("[", "{"), place="anywhere")
+_JSON = MarkedJson("lfm2", opening=(_START,), closing=(_END,), brackets=("[", "{"), place="anywhere")
 _ALONE = Pythonic("lfm2", opening=("[",))
 _MAX_ECHO = 4096  # characters of a repeated list; it is looked at whole before anything of it is consumed
 

@@ -11,8 +11,8 @@ from functools import partial
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.headers.namedelements import NAME_ELEMENTS, NamedElements
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.headers.name_in_element import NAME_ELEMENTS, NameInElement
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.shapes.tags.damaged_closers import closed_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -44,13 +44,14 @@ _LONGEST = 16  # characters of a value's closer, and some more
 class _Stripped(Grammar):
     name = "stripped_tags"
     place = "start"
-    _json = JsonTags(
+    _json = MarkedJson(
         "stripped_tags",
         opening=tuple(f"{tag}>" for tag in _TAGS),
         closing=tuple(f"{lost}{tag}>" for tag in _TAGS for lost in ("/", "</", "")),
+        line="\n",
     )
 
-    _elements = NamedElements("stripped_tags", opening=tuple(f"{tag}>" for tag in _TAGS))
+    _elements = NameInElement("stripped_tags", opening=tuple(f"{tag}>" for tag in _TAGS))
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What is left of a tag with an object or a declared name after it, and such a name before a key."""

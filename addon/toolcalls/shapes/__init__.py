@@ -3,7 +3,7 @@
 A shape reads and writes; a dialect is a shape with its strings filled in. A grammar gets three things: a scanner to
 read from, a `CallSink` to report to, and a toolbox to ask. In goes text from an opener on; out come reports of calls
 and their argument JSON, piece by piece. The way back is `write`, from calls to text. Read this file first, then
-`json/jsontags`, a shape that is easy to follow.
+`json/marked_json`, a shape that is easy to follow.
 
 What is where:
 

@@ -28,7 +28,7 @@ SPACE = " \t\r\n"
 
 def prefixes_of(literals: Iterable[str]) -> frozenset[str]:
     """All proper prefixes of `literals`, the empty one too."""
-    return frozenset(literal[:size] for literal in literals for size in range(len(literal)))
+    return frozenset({literal[:size] for literal in literals for size in range(len(literal))})
 
 
 @lru_cache(maxsize=64)

@@ -12,11 +12,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
-from toolcalls.shapes.json.brokenjson import skip_json
-from toolcalls.shapes.json.jsonvalue import call_arguments, checked, value
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.closing import take_surplus
+from toolcalls.shapes.json.jsonvalue import checked, own_arguments
 from toolcalls.shapes.spaced_closers import closer_among
-from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -89,21 +87,12 @@ class Header:
             scan.take(opening.length + found.end())
             sectioned = sectioned or opening.section
             name = self.called(found["name"] or "", tools)
-            unclosed = list[str]()
             if name:
                 sink.begin(name)
-                complete = yield from self._arguments(scan, sink, unclosed)
-            elif not (yield from self.nameless(scan, sink, tools)):
-                return False
+                complete = yield from self._arguments(scan, sink)
             else:
-                complete = True
+                complete = yield from self.nameless(scan, sink, tools)
             begun = True
-            if not complete and (scan.rest() or not scan.ended):
-                sink.fail()
-                if self._marks:
-                    yield from skip_past(scan, self._marks, before=self._begin)
-                    return False
-                complete = bool(unclosed) and (yield from skip_json(scan, unclosed))
             if not complete or not (yield from self._ended(scan, sink)):
                 return False
             space = yield from scan.space()
@@ -152,15 +141,12 @@ class Header:
         found = yield from scan.search(self._stop, ahead, ahead + MAX_HEADER, self._longest)
         return None if found is None else scan.text[scan.pos + ahead : found.start()]
 
-    def _arguments(self, scan: Scanner, sink: CallSink, unclosed: list[str]) -> Step[bool]:
-        """The arguments, which begin here: an object, a string that holds one, or nothing. Returns whether complete."""
-        if (yield from scan.starts("{")):
-            return (yield from value(scan, sink, sink.piece, unclosed, direct=True))
-        written: str | None = "{}"
-        if (yield from scan.starts('"')):
-            written = yield from call_arguments(scan, sink)
-        sink.piece(written or "")
-        return written is not None
+    def _arguments(self, scan: Scanner, sink: CallSink) -> Step[bool]:
+        """The arguments, which begin here: an object, a string that holds one, or nothing. As `own_arguments`."""
+        if (yield from scan.among(("{", '"'))) is not None:
+            return (yield from own_arguments(scan, sink, self._marks, self._begin))
+        sink.piece("{}")
+        return True
 
     def _ended(self, scan: Scanner, sink: CallSink) -> Step[bool]:
         """What comes after the arguments. Returns whether the call is complete."""

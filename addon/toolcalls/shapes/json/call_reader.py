@@ -41,9 +41,12 @@ class CallReader(CallBlock):
         return (yield from self.lines()) and self.begun
 
     def lines(self) -> Step[bool]:
-        """Objects one after the other. Returns whether they are complete."""
+        """Objects one after the other, all of them calls. Returns whether they are complete."""
         scan = self.scan
-        while (yield from self.line()):
+        while True:
+            before = self.count
+            if not (yield from self.line()) or self.count == before:
+                return False
             space = yield from scan.space()
             parted = yield from scan.among((";", ","), space)
             if parted is not None:
@@ -54,7 +57,6 @@ class CallReader(CallBlock):
                 return True
             self.end()
             scan.take(space)
-        return False
 
     def line(self) -> Step[bool]:
         """One object of those that stand one after the other. Returns whether its end was found."""
@@ -149,6 +151,8 @@ class CallReader(CallBlock):
                 return False
             self.end()
             self.begin(found.written, refused=None if broke_off else "bad_arguments")
+            if not broke_off:
+                self.end()
             return not broke_off
         if broke_off:
             return False
@@ -160,4 +164,8 @@ class CallReader(CallBlock):
             return False  # after a call, what names no tool is text
         if len(self.unclosed) <= keep or not (yield from skip_json(scan, self.unclosed, rules.ends, keep=keep)):
             return False
-        return not behind or (yield from scan.among(behind, (yield from scan.space()))) is not None
+        if behind and (yield from scan.among(behind, (yield from scan.space()))) is None:
+            return False
+        if rules.sure:
+            self.end()
+        return True

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, Unwritable
 from toolcalls.shapes.json.brokenjson import UNKNOWN, skip_json
-from toolcalls.shapes.json.surplus import RepairSink, take_surplus
+from toolcalls.shapes.json.closing import RepairSink, take_surplus
 from toolcalls.shapes.spaced_closers import closer_among
-from toolcalls.shapes.words import word
+from toolcalls.shapes.words import skip_past, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.damaged_json import DamagedJson
@@ -122,15 +122,32 @@ def json_call(scan: Scanner, sink: CallSink, name: str, marks: tuple[str, ...] =
     Returns whether its end was found: that of broken JSON is where its brackets are closed.
     """
     sink.begin(name)
-    unclosed = list[str]()
-    whole = yield from object_arguments(scan, sink, unclosed)
-    if not whole and (scan.rest() or not scan.ended):
-        sink.fail()
-        whole = bool(unclosed) and (yield from skip_json(scan, unclosed))
+    whole = yield from own_arguments(scan, sink)
     if whole:
         sink.end()
         yield from take_surplus(scan, sink, marks)
     return whole
+
+
+def own_arguments(
+    scan: Scanner, sink: CallSink, past: tuple[str, ...] = (), before: tuple[str, ...] = ()
+) -> Step[bool]:
+    """The arguments of a call that has begun, which start here. What is broken in them is the call's own as well.
+
+    past, before   as the ends of `skip_past`: what broken arguments are read up to; () where their brackets say it
+
+    Returns whether their end was found, after which the call may be closed.
+    """
+    unclosed = list[str]()
+    if (yield from object_arguments(scan, sink, unclosed)):
+        return True
+    if not scan.rest() and scan.ended:
+        return False
+    sink.fail()
+    if past:
+        yield from skip_past(scan, past, before=before)
+        return False
+    return bool(unclosed) and (yield from skip_json(scan, unclosed))
 
 
 def string(scan: Scanner, sink: CallSink) -> Step[str | None]:
