@@ -1,7 +1,7 @@
 """`forge`: elements named after the arguments inside `<tool>`, as Forge teaches them (ADR-0019, ADR-0024).
 
 The form is XML: entities are decoded and CDATA is text; a bare `&` or `<` is tolerated, and CDATA is never repaired.
-Repeated elements are an array, elements in an element an object (`shapes.nested`). Without a schema, values are typed
+Repeated elements are an array, elements in an element an object (`element_values`). Without a schema, values are typed
 by the table of ADR-0019; CDATA and quotes force a string, and the quotes are removed. The older form with one JSON
 object in `<tool>` is read too, and so are JSON arguments in `<arguments>`. Without a `<tool_name>` it is text.
 
@@ -17,10 +17,10 @@ from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.jsonvalue import value
-from toolcalls.shapes.tags.elements import Behind, Kept, OpeningTag, closing_tag, inside, opening_tag
+from toolcalls.shapes.tags.element_values import Members, Rules, SchemaPlace, Spelling, WrongStructure, argument
 from toolcalls.shapes.tags.entities import CDATA, Decoded, cdata, decode, escape
-from toolcalls.shapes.tags.nested import Members, Rules, SchemaPlace, Spelling, WrongStructure, argument
-from toolcalls.shapes.tags.trees import text_of
+from toolcalls.shapes.tags.xml_elements import Behind, Kept, OpeningTag, closing_tag, inside, opening_tag
+from toolcalls.shapes.tags.xml_trees import text_of
 from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, members, quote, to_json

@@ -15,8 +15,8 @@ import yaml
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
 from toolcalls.shapes.spaced_closers import closer_among
-from toolcalls.shapes.tags.emptyelement import empty_element, empty_openers
-from toolcalls.shapes.tags.nested import NAME, SchemaPlace
+from toolcalls.shapes.tags.element_values import NAME, SchemaPlace
+from toolcalls.shapes.tags.self_closing import empty_element, empty_openers
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, is_json, members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox

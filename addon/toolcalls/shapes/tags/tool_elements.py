@@ -10,7 +10,7 @@ end in it is a value's.
 `value_end` decides that, and what becomes of a value whose closer is missing. Closing tags are read with blanks in
 them.
 
-Where the schema says object or array, a value is JSON or nested elements (`shapes.nested`), in which nothing is decoded
+Where the schema says object or array, a value is JSON or elements (`element_values`), in which nothing is decoded
 either. A parameter that is an array may stand several times, once an item.
 """
 
@@ -25,13 +25,21 @@ from toolcalls.shapes.containers import container
 from toolcalls.shapes.tags.call_body import CallBody
 from toolcalls.shapes.tags.call_end import calls_follow
 from toolcalls.shapes.tags.content import opened_on_lines, opened_verbatim
-from toolcalls.shapes.tags.nested import NAME, Members, Rules, SchemaPlace, Spelling, WrongStructure, raw_argument
+from toolcalls.shapes.tags.element_values import (
+    NAME,
+    Members,
+    Rules,
+    SchemaPlace,
+    Spelling,
+    WrongStructure,
+    raw_argument,
+)
 from toolcalls.shapes.tags.opening_tag import Tag
 from toolcalls.shapes.tags.raw import on_own_lines
 from toolcalls.shapes.tags.tag_patterns import Parts, Tags, unbracketed
-from toolcalls.shapes.tags.trees import MAX_DEPTH
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, OTHER, REOPENED, UNBRACKETED
 from toolcalls.shapes.tags.wrapped import Collected
+from toolcalls.shapes.tags.xml_trees import MAX_DEPTH
 from toolcalls.shapes.words import skip_past
 from toolcalls.shapes.writable import plain_text
 from toolcalls.text.scanner import SPACE, Scanner, Step

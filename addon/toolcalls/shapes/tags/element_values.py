@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.tags.trees import Element, Section, raw_read, read, text_of
+from toolcalls.shapes.tags.xml_trees import Element, Section, raw_read, read, text_of
 from toolcalls.text.scanner import SPACE
 from toolcalls.values.conversion import Types, items, members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox

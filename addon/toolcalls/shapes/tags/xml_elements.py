@@ -3,7 +3,7 @@
 A closer counts where as many elements of the same name were closed as opened inside, and where the grammar can go on
 after it; the caller says where that is. In CDATA nothing but `]]>` counts. White space that parts CDATA from the
 element's own tags is layout. What is inside goes to a `Sink`: `entities.Decoded` gives it to a value as it comes,
-`Kept` keeps it for `trees`.
+`Kept` keeps it for `xml_trees`.
 """
 
 import re
@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
 from toolcalls.shapes.tags.entities import CDATA, IN_TEXT, take_section
-from toolcalls.shapes.tags.trees import Section
+from toolcalls.shapes.tags.xml_trees import Section
 from toolcalls.shapes.words import character
 from toolcalls.text.scanner import SPACE, Scanner, Search, Step
 
