@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 
 from toolcalls.shapes import About, Call
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.tags.content import Opened, Verbatim
+from toolcalls.shapes.tags.content import Opened, Verbatim, opened_on_lines
 from toolcalls.shapes.tags.entities import Unescaped, escape, unescape
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.opening_tag import Tag
-from toolcalls.shapes.tags.raw import delimited, line_end
+from toolcalls.shapes.tags.raw import delimited
 from toolcalls.shapes.tags.tag_patterns import Tags, spelt
 from toolcalls.shapes.writable import plain_text
 from toolcalls.text.scanner import Scanner, Step
@@ -42,10 +42,8 @@ class _Content(Verbatim):
     def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:
         return Unescaped(super().member(arguments, key, attributes))
 
-    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG002
-        lines = yield from line_end(scan)
-        scan.take(lines)
-        return Opened(value, own_lines=lines > 0)
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
+        return opened_on_lines(scan, value, closers)
 
     def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:  # noqa: ARG002
         return "", escape(delimited(plain_text(name, key, raw, tools)))
