@@ -32,6 +32,7 @@ from toolcalls.shapes.tags.element_values import (
     SchemaPlace,
     Spelling,
     WrongStructure,
+    opening_tags,
     raw_argument,
 )
 from toolcalls.shapes.tags.opening_tag import Tag
@@ -47,12 +48,6 @@ from toolcalls.values.conversion import is_json, members, to_json
 from toolcalls.values.toolbox import Toolbox
 
 _MAX_QUOTED = 256  # characters of a quoted parameter that are looked at to tell it from the next one
-
-
-@lru_cache(maxsize=64)
-def _tags(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The opening tags of those names that a tag can have."""
-    return tuple(f"<{name}>" for name in dict.fromkeys(names) if NAME.fullmatch(name))
 
 
 @lru_cache(maxsize=256)
@@ -93,7 +88,7 @@ class ToolElements:
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """One tag for each declared tool, and for each that the dialect knows."""
-        return _tags((*names, *self.known))
+        return opening_tags((*names, *self.known))
 
     def parameters(self, name: str, tools: Toolbox) -> tuple[str, ...]:
         """The parameters that may be in a tool: the declared ones, else those that the dialect knows."""
