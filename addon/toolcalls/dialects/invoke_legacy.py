@@ -13,8 +13,7 @@ from functools import lru_cache
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.tags.call_blocks import calls_of_block
-from toolcalls.shapes.tags.call_end import calls_follow
+from toolcalls.shapes.tags.call_end import calls_follow, read_block
 from toolcalls.shapes.tags.jsonbody import skip
 from toolcalls.shapes.tags.raw import delimited, line_end
 from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, unbracketed
@@ -79,6 +78,9 @@ class _Legacy:
     name = "invoke_legacy"
     place: OpenerPlace = "line"
     stray_words: tuple[str, ...] = ()
+    ends = _CALL_ENDS
+    damaged_ends = Tags()
+    wrapper_closers = ("</function_calls>",)
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper's tag, and the call's, which has no attributes."""
@@ -92,20 +94,11 @@ class _Legacy:
         if wrapper:
             scan.take(wrapper)
             scan.take((yield from scan.space()))
-        complete = yield from calls_of_block(scan, lambda: _call(scan, sink, tools), wrapped=wrapper > 0)
-        return complete and (yield from self._block_end(scan, sink, wrapped=wrapper > 0))
+        return (yield from read_block(scan, sink, self, lambda: _call(scan, sink, tools), wrappers=int(wrapper > 0)))
 
-    def _block_end(self, scan: Scanner, sink: CallSink, *, wrapped: bool) -> Step[bool]:
-        space = yield from scan.space()
-        kind, length = yield from _ENDS.at(scan, space)
-        if kind == "wrapper_end":
-            scan.take(space + length)
-            return True
-        if wrapped and scan.ended:
-            sink.note_repair("missing_closer")
-            scan.take(scan.rest())
-            return True
-        return False
+    def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether another call begins here."""
+        return (yield from _opening(scan, ahead)) is not None
 
     # Writing
 
@@ -150,10 +143,6 @@ def _opening(scan: Scanner, ahead: int = 0) -> Step[tuple[str, int] | None]:
         return name, space + length
     kind, _ = yield from _ENDS.at(scan, space)
     return (name, end) if kind in {"call_end", "wrapper_end"} else None
-
-
-def _call_at(scan: Scanner, ahead: int) -> Step[bool]:
-    return (yield from _opening(scan, ahead)) is not None
 
 
 def _word_end(scan: Scanner, ahead: int) -> Step[int]:
@@ -266,7 +255,7 @@ class _Value:
 
     def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
         """All closers, and then the next call or the end of the reply."""
-        return (yield from calls_follow(scan, ahead, _ENDS, _call_at))
+        return (yield from calls_follow(scan, ahead, _ENDS, DIALECT.next_call))
 
     def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
         """A whole call's beginning."""

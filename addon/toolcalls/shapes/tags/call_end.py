@@ -135,6 +135,26 @@ def block_end(scan: Scanner, sink: CallSink, form: Block, *, wrappers: int) -> S
     return own
 
 
+def read_block(
+    scan: Scanner, sink: CallSink, form: Block, one: Callable[[], Step[bool | None]], *, wrappers: int
+) -> Step[bool]:
+    """One call, or in a wrapper all that follow each other, and the closers after them.
+
+    one   reads the call that begins here. Returns whether it is complete, None where none begins.
+
+    Returns whether what was taken after the last call belongs to the block.
+    """
+    begun = False
+    while (complete := (yield from one())) is not None:
+        begun = True
+        if not complete:
+            return False
+        if not wrappers:
+            break
+        scan.take((yield from scan.space()))
+    return begun and (yield from block_end(scan, sink, form, wrappers=wrappers))
+
+
 def leaked_word(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
     """The length of a word that the model leaked, with the white space after it; 0 for none.
 

@@ -56,6 +56,12 @@ def opened_verbatim(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
     return Opened(value)
 
 
+def opened_as_text(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG001
+    """Every character is the value's, and it is marked as text."""
+    yield from ()
+    return Opened(value, literal=True)
+
+
 def opened_on_lines(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG001
     """A line end after the tag is layout, and so is one before the closer then."""
     lines = yield from line_end(scan)

@@ -242,14 +242,6 @@ class _Elements(CallBody):
         return None
 
     @override
-    def end_early(self) -> Step[bool]:
-        yield from ()
-        self.sink.note_repair("missing_closer")  # only where the reply ended after a parameter
-        self.scan.take(self.scan.rest())
-        self.end()
-        return True
-
-    @override
     def end(self) -> None:
         self._several.end()
         self.arguments.end()
