@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from toolcalls.events import Repair
-from toolcalls.shapes.json.jsonvalue import ARGUMENTS
+from toolcalls.shapes.json.call_keys import ARGUMENTS
 from toolcalls.shapes.tags.entities import unescape
 from toolcalls.shapes.tags.tag_patterns import Tags
 from toolcalls.text.scanner import Scanner, Step

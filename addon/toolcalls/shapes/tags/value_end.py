@@ -18,7 +18,7 @@ from typing import Final, Literal, Protocol
 
 from toolcalls.events import Repair
 from toolcalls.shapes.arguments import Value
-from toolcalls.shapes.json.surplus import RepairSink
+from toolcalls.shapes.json.closing import RepairSink
 from toolcalls.shapes.tags.raw import up_to_tag
 from toolcalls.shapes.tags.tag_patterns import Tags
 from toolcalls.text.scanner import Scanner, Step
