@@ -124,12 +124,13 @@ def block_end(scan: Scanner, sink: CallSink, form: Block, *, wrappers: int) -> S
             sink.leave_open(())
         if kind == CALL_END or left < 0:
             sink.note_repair(DUPLICATE_CLOSER)
-    if left < max(1, wrappers) or not wrappers:
+    if not wrappers or left < wrappers:
         return own
     if not scan.ended:
         sink.leave_open(form.wrapper_closers)
-    elif form.ends.stops_short(scan):
-        sink.note_repair("missing_closer")
+        return own
+    sink.note_repair("missing_closer")
+    if form.ends.stops_short(scan):
         scan.take(scan.rest())
         return True
     return own

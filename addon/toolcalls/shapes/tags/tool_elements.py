@@ -253,6 +253,8 @@ class _Inside:
     own   the kind of the element's own opening tag
     """
 
+    mark = "<"
+
     def __init__(self, element: str, tool: str, opening: Iterable[str], own: str) -> None:
         self._closers = _closers(element, tool)
         self._opening = (f"<{tool}>", f"<{element}>", *opening)

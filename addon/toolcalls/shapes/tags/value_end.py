@@ -49,6 +49,10 @@ class Inside(Protocol):
     """The tags that mean something inside a value, by their kinds."""
 
     @property
+    def mark(self) -> str:
+        """The character that each begins with."""
+
+    @property
     def second(self) -> frozenset[str]:
         """The characters that may follow the first one."""
 
@@ -107,7 +111,7 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
     own_closers = 0  # closers that no opener in the value accounts for, after which the grammar could not go on
     opened = False  # an opener is in the value: then every closer but the last may be that one's
     first = True
-    while (kept := (yield from up_to_tag(scan, value))) is not None:
+    while (kept := (yield from up_to_tag(scan, value, place.inside.mark))) is not None:
         following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
         if following and following not in place.inside.second:
             value.add(scan.take(kept + 1))
@@ -205,7 +209,7 @@ def is_quoted(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool = T
     twice   after one that is written twice it can
     """
     offset = ahead
-    while (offset := (yield from scan.find("<", offset, ahead + _MAX_QUOTED))) >= 0:
+    while (offset := (yield from scan.find(place.inside.mark, offset, ahead + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER:
             return (yield from _closes(scan, place, offset + length, twice=twice)) is None
@@ -223,7 +227,7 @@ def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str)
     if not (yield from scan.starts(tag)):
         return
     offset = len(tag)
-    while (offset := (yield from scan.find("<", offset, len(tag) + _MAX_QUOTED))) >= 0:
+    while (offset := (yield from scan.find(place.inside.mark, offset, len(tag) + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER and (yield from place.goes_on(scan, offset + length)):
             scan.take(len(tag))
