@@ -90,7 +90,8 @@ FILES = {
         | evidence | rewriting | call_memory history_mending processing
     """,
     "replies": """
-        answered_errors body_encoding calls reading_ahead unread_calls | mended_frames stages | lane reply_mending
+        answered_errors body_encoding calls reading_ahead unread_calls | mended_frames stages | reply_mending row
+        | short_ways | lane
         | plan waiting | argument_pieces waiting_parts | exchange
     """,
     "config": "amounts ineffective mistakes | nodes | readers | keys | processors tools | routes",
