@@ -7,7 +7,7 @@ from toolcalls.dialects import all_dialects
 from toolcalls.shapes import Call
 from toolcalls.shapes.tags.entities import escape
 from toolcalls.shapes.tags.form import TagForm
-from toolcalls.shapes.tags.keyvalue import KeyValue
+from toolcalls.shapes.tags.pair_form import PairForm
 from toolcalls.values.toolbox import Toolbox
 
 CALL = ("Noop", "{}")
@@ -21,7 +21,7 @@ def wrapped() -> dict[str, tuple[str, str, str]]:
         if name in {"invoke_angleless", "invoke_escaped"}:  # they write none
             continue
         if not (isinstance(dialect, TagForm) and dialect.wrappers) and not (
-            isinstance(dialect, KeyValue) and dialect.wrapper
+            isinstance(dialect, PairForm) and dialect.wrapper
         ):
             continue
         text = dialect.write([Call(*CALL)], Toolbox(TOOLS))

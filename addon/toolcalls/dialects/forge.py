@@ -18,7 +18,7 @@ from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.jsonvalue import value
 from toolcalls.shapes.tags.element_values import Members, Rules, SchemaPlace, Spelling, WrongStructure, argument
-from toolcalls.shapes.tags.entities import CDATA, Decoded, cdata, decode, escape
+from toolcalls.shapes.tags.entities import CDATA, XmlValue, cdata, decode, escape
 from toolcalls.shapes.tags.xml_elements import Behind, Kept, OpeningTag, closing_tag, inside, opening_tag
 from toolcalls.shapes.tags.xml_trees import text_of
 from toolcalls.shapes.writable import check_resolved
@@ -183,7 +183,7 @@ class _Call:
         types = place.types
         if types == STRING:
             self._several.write()
-            sink = Decoded(self._arguments.value(key))
+            sink = XmlValue(self._arguments.value(key))
             if not empty and not (yield from inside(self._scan, written, sink, _behind_argument, self._lacks_closer)):
                 return False
             sink.end()

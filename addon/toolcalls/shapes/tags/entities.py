@@ -1,6 +1,6 @@
 """Entities and CDATA: what each means, how they are written, and when a value is taken as escaped.
 
-XML (`decode`, `Decoded`) has five entities and character references, and CDATA in which nothing is one
+XML (`decode`, `XmlValue`) has five entities and character references, and CDATA in which nothing is one
 (https://www.w3.org/TR/xml/#sec-predefined-ent). It is read so where the form is XML; a bare `&` stays everywhere.
 
 All other forms hold values as they are. Models write them raw as a rule, escaped now and then, so `Unescaping` takes a
@@ -185,8 +185,8 @@ class Unescaping:
         self._held = ""
 
 
-class Unescaped:
-    """A value that was escaped for sure: every entity in it is decoded once."""
+class Decoding:
+    """A `Value` in front of another that decodes every entity, since all of its text was escaped."""
 
     wake_on = None
 
@@ -197,16 +197,18 @@ class Unescaped:
     def add(self, piece: str) -> None:
         text = self._half + piece
         cut = _half_entity(text)
-        self._half = text[cut:]
-        self._value.add(unescape(text[:cut]))
+        text, self._half = text[:cut], text[cut:]
+        if text:
+            self._value.add(unescape(text))
 
     def end(self, *, literal: bool = False) -> None:
-        self._value.add(self._half)
+        if self._half:
+            self._value.add(self._half)
         self._value.end(literal=literal)
 
 
 def _half_entity(text: str) -> int:
-    """Where what may be half an entity begins at the end of `text`; its length where none does."""
+    """Where half an entity begins that the text ends with; its length for none."""
     start = text.rfind("&", max(0, len(text) - _LONGEST))
     return start if start >= 0 and text[start:] in _PREFIXES else len(text)
 
@@ -224,7 +226,7 @@ def _first_raw(text: str) -> int | None:
     return None
 
 
-class Decoded:
+class XmlValue:
     """A value between tags of XML, which goes to another as text; half an entity waits for its other half."""
 
     def __init__(self, value: Value) -> None:

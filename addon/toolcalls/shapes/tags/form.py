@@ -19,7 +19,7 @@ from toolcalls.shapes.tags.call_body import read_call
 from toolcalls.shapes.tags.call_end import Parameters, block_end, leaked_word
 from toolcalls.shapes.tags.content import Content, Escaped, Printed
 from toolcalls.shapes.tags.entities import escape_attribute
-from toolcalls.shapes.tags.opening_tag import Tag, assignable, assigned_call, assigned_parameter, named_tag
+from toolcalls.shapes.tags.opening_tag import Tag, assignable, assigned_call, assigned_parameter, escaped_tag, named_tag
 from toolcalls.shapes.tags.tag_patterns import Parts, Tags, other_than, spelt, unbracketed, unslashed
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, UNBRACKETED, UNSLASHED
 from toolcalls.shapes.writable import check_resolved
@@ -40,14 +40,15 @@ class TagForm:
     wrappers     the element around calls, () for none
     names        where a name is: in an attribute, `name="N"`, or behind an equals sign
     misspelt     other names of the call's element
-    brackets     what a tag begins and ends with
     prefix       what may come before any element's name, part by part
     orphans      elements whose closer goes with a call that comes before it
     content      how a value is between its tags
     bare         whether a call may stand without a wrapper
     line         the line end that is written between tags; any white space is read there
     hollow       what is written between the tags of a call without arguments
-    each         each call is written in a wrapper of its own; else one is around all of them
+    around       what is written in a wrapper: all calls in one, each call in its own, or none
+    opened_by    attributes with which a bare call's tag begins, where without them it may be another form's
+    escaped      its tags were escaped for HTML: `&lt;` and `&gt;`
     json         whether one object may be in the place of the parameters
     closed       False: replies end after the last parameter, and that closes the call
     compact      a block is this dialect's only when nothing is between its first tags
@@ -60,14 +61,15 @@ class TagForm:
     parameter: str = "parameter"
     names: Literal["attribute", "assigned"] = "attribute"
     misspelt: tuple[str, ...] = ()
-    brackets: tuple[str, str] = ("<", ">")
     prefix: tuple[str | tuple[str, ...], ...] = ()
     orphans: tuple[str, ...] = ()
     content: Content = Escaped()  # noqa: RUF009 - it has no state
     bare: bool = True
     line: str = "\n"
     hollow: str = ""
-    each: bool = False
+    around: Literal["all", "each", "none"] = "all"
+    opened_by: tuple[str, ...] = ()
+    escaped: bool = False
     json: bool = True
     closed: bool = True
     compact: bool = False
@@ -84,12 +86,21 @@ class TagForm:
 
     def opening(self, *elements: str) -> Parts:
         """An opening tag up to its name, or to its attributes."""
-        start: Parts = (self.brackets[0], *self.prefix, elements)
+        start: Parts = (self._brackets[0], *self.prefix, elements)
         return (*start, "=") if self.names == "assigned" else start
 
     def closing(self, *elements: str) -> Parts:
         """A whole closing tag."""
-        return self.brackets[0], "/", *self.prefix, elements, self.brackets[1]
+        return self._brackets[0], "/", *self.prefix, elements, self._brackets[1]
+
+    @property
+    def _brackets(self) -> tuple[str, str]:
+        return ("&lt;", "&gt;") if self.escaped else ("<", ">")
+
+    def _spelt(self, start: str, elements: str | tuple[str, ...], end: str = "") -> tuple[str, ...]:
+        """The spellings of a tag, each without blanks."""
+        less, greater = self._brackets
+        return spelt(start.replace("<", less), *self.prefix, elements, end.replace(">", greater))
 
     @cached_property
     def wrapper_tag(self) -> Tags:
@@ -98,19 +109,21 @@ class TagForm:
 
     @property
     def _wrapper(self) -> tuple[Parts, ...]:
-        return ((self.brackets[0], *self.prefix, self.wrappers, self.brackets[1]),) if self.wrappers else ()
+        less, greater = self._brackets
+        return ((less, *self.prefix, self.wrappers, greater),) if self.wrappers else ()
 
     @cached_property
     def wrapper_closers(self) -> tuple[str, ...]:
         """The wrapper's closer as it may be spelt."""
-        return spelt(self.brackets[0], "/", *self.prefix, self.wrappers, self.brackets[1])
+        return self._spelt("</", self.wrappers, ">")
 
     @cached_property
     def call_tag(self) -> Tags:
         """A call's opening tag."""
         if self.names == "assigned":
             return Tags(call=[self.opening(self.call)])
-        slips = [("< ", *self.prefix, (self.call, *self.misspelt)), *(self.opening(name) for name in self.misspelt)]
+        slips: list[Parts] = [self.opening(name) for name in self.misspelt]
+        slips[:0] = [] if self.escaped else [("< ", *self.prefix, (self.call, *self.misspelt))]
         return Tags(misspelt=slips, call=[self.opening(self.call)])
 
     @cached_property
@@ -159,7 +172,7 @@ class TagForm:
         if self.names == "assigned":  # a name in an attribute is another form's, which has the same closer
             kinds[NEXT] = (next_, (*next_[:-1], "name"))
         else:
-            kinds[NEXT] = ((*next_, other_than(self.brackets[1])),)  # with one at once it is `UNSLASHED`
+            kinds[NEXT] = ((*next_, other_than(self._brackets[1])),)  # with it at once it is `UNSLASHED`
         return Tags(**kinds, **{CALL: [self.opening(self.call, *self.misspelt)]})
 
     @cached_property
@@ -170,12 +183,15 @@ class TagForm:
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper's tag, and the call's where it may be bare."""
-        wrappers = spelt(self.brackets[0], *self.prefix, self.wrappers, self.brackets[1])
+        wrappers = self._spelt("<", self.wrappers, ">")
         if not self.bare:
             return wrappers
         if self.names == "assigned":
             return (*wrappers, *spelt(("<", "< "), self.call, ("=", " =")))
-        plain, *others = spelt("<", *self.prefix, (self.call, *self.misspelt))
+        tags = self._spelt("<", (self.call, *self.misspelt))
+        if self.opened_by:
+            return (*wrappers, *(f"{tag} {key}=" for tag in tags for key in self.opened_by))
+        plain, *others = tags
         slips = spelt("< ", *self.prefix, self.call)
         return (
             *wrappers,
@@ -199,7 +215,7 @@ class TagForm:
             if not wrappers:
                 break
             scan.take((yield from scan.space()))
-        if not self.each and len(wrappers) != len(set(wrappers)):
+        if self.around != "each" and len(wrappers) != len(set(wrappers)):
             sink.note_repair("stray_tag")
         return begun and (yield from block_end(scan, sink, self, wrappers=len(wrappers)))
 
@@ -274,13 +290,13 @@ class TagForm:
         """The call's opening tag that is here, whatever comes after it."""
         if self.names == "assigned":
             return assigned_call(scan, self.call_tag, self._behind_name, ahead)
-        return named_tag(scan, self.call_tag, ahead)
+        return (escaped_tag if self.escaped else named_tag)(scan, self.call_tag, ahead)
 
     def parameter_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
         """The parameter's opening tag that is here."""
         if self.names == "assigned":
             return assigned_parameter(scan, self.parameter_tag, ahead)
-        return named_tag(scan, self.parameter_tag, ahead)
+        return (escaped_tag if self.escaped else named_tag)(scan, self.parameter_tag, ahead)
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
         """The name in the parameter's tag that is here, "" for none."""
@@ -328,15 +344,15 @@ class TagForm:
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """The calls in their wrappers; "" for no calls."""
         written = [self.write_call(call, tools) for call in calls]
-        if self.each:
+        if self.around == "each":
             return "\n".join(map(self._wrapped, written))
         return self._wrapped(self.line.join(written)) if calls else ""
 
     def _wrapped(self, calls: str) -> str:
-        if not self.wrappers:
+        if not self.wrappers or self.around == "none":
             return calls
-        opener = spelt(self.brackets[0], *self.prefix, self.wrappers[0], self.brackets[1])[0]
-        return self.line.join((opener, calls, self._end(self.wrappers[0])))
+        opener, closer = self._spelt("<", self.wrappers[0], ">")[0], self._end(self.wrappers[0])
+        return self.line.join((opener, calls, closer))
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
         """One call's element."""
@@ -359,12 +375,13 @@ class TagForm:
         return f"{bullet}{self._start(self.call, name)}{body}{closer}"
 
     def _start(self, element: str, name: str, attributes: str = "") -> str:
-        start = spelt(self.brackets[0], *self.prefix, element)[0]
-        named = f"={name}" if self.names == "assigned" else f' name="{escape_attribute(name)}"'
-        return f"{start}{named}{attributes}{self.brackets[1]}"
+        start = self._spelt("<", element)[0]
+        if self.names == "assigned":
+            return f"{start}={name}>"
+        return f'{start} name="{escape_attribute(name)}"{attributes}{self._brackets[1]}'
 
     def _end(self, element: str) -> str:
-        return spelt(self.brackets[0], "/", *self.prefix, element, self.brackets[1])[0]
+        return self._spelt("</", element, ">")[0]
 
 
 @dataclass(frozen=True)
@@ -376,5 +393,5 @@ class FunctionTags(TagForm):
     names: Literal["attribute", "assigned"] = "assigned"
     content: Content = Printed()  # noqa: RUF009 - it is immutable
     hollow: str = "\n"
-    each: bool = True
+    around: Literal["all", "each", "none"] = "each"
     json: bool = False

@@ -2,7 +2,7 @@
 
 A closer counts where as many elements of the same name were closed as opened inside, and where the grammar can go on
 after it; the caller says where that is. In CDATA nothing but `]]>` counts. White space that parts CDATA from the
-element's own tags is layout. What is inside goes to a `Sink`: `entities.Decoded` gives it to a value as it comes,
+element's own tags is layout. What is inside goes to a `Sink`: `entities.XmlValue` gives it to a value as it comes,
 `Kept` keeps it for `xml_trees`.
 """
 
