@@ -69,7 +69,7 @@ FILES = {
         | tool_values
     """,
     "shapes": """
-        channels containers spaced_closers words writable | arguments | json | code headers tags
+        channels containers quiet_sink spaced_closers words writable | arguments | json | code headers tags
     """,
     "reading": """
         echo_watch open_text opener_tables policy | candidate open_calls shown_text | limits | ledger

@@ -5,9 +5,8 @@ holds `END_ARG` alone, typed by its schema.
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.tags.raw import line_end
 from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
@@ -43,14 +42,10 @@ _BLANKS = re.compile(r"[ \t]*+")
 _MAY_END = re.compile(rf"\n(?=[{''.join(end[0] for end in _END)}]|\Z)")
 
 
-class _ContinueCodeblock:
+class _ContinueCodeblock(Grammar):
     name = "continue_codeblock"
     place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The fence, and the first word where it is missing."""
-        return (*_OPENERS, *_NAMED)
+    opening = (*_OPENERS, *_NAMED)
 
     # Reading
 
@@ -105,11 +100,7 @@ class _ContinueCodeblock:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """One fence a call; "" for no calls."""
-        return "\n".join(self._write_call(call, tools) for call in calls)
-
-    def _write_call(self, call: Call, tools: Toolbox) -> str:
+    def write_call(self, call: Call, tools: Toolbox) -> str:
         check_name(call.name, "on a line")
         lines = [_FENCE, f"{_NAMED[0]} {call.name}"]
         for key, raw in members(call.arguments):

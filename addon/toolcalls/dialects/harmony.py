@@ -8,9 +8,8 @@ messages of other roles are left as they are. Where a server removed the special
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.jsonvalue import checked, own_arguments
@@ -48,10 +47,10 @@ _BUILTIN = frozenset({"assistant", "python", "browser", "container"})
 _PREFIX = "functions."
 
 
-class _Harmony:
+class _Harmony(Grammar):
     name = "harmony"
     place: OpenerPlace = "anywhere"
-    stray_words: tuple[str, ...] = ()
+    between = ""
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What a header begins with: its marks, or a recipient, since the prompt ends with `<|start|>assistant`."""
@@ -174,12 +173,9 @@ class _Harmony:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """A message a call; "" for no calls."""
-        return "".join(
-            f"<|start|>assistant to={_PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}{call.arguments}<|call|>"
-            for call in map(checked, calls)
-        )
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        checked(call)
+        return f"<|start|>assistant to={_PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}{call.arguments}<|call|>"
 
 
 DIALECT = _Harmony()

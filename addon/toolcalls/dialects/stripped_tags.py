@@ -7,9 +7,8 @@ for tags with names in them.
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.headers.name_in_element import NAME_ELEMENTS, NameInElement
 from toolcalls.shapes.json.marked_json import MarkedJson
@@ -40,10 +39,9 @@ _MAX_LOOK = 512  # characters in which the next tag must be whole
 _LONGEST = 16  # characters of a value's closer, and some more
 
 
-class _Stripped:
+class _Stripped(Grammar):
     name = "stripped_tags"
     place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
     _json = MarkedJson(
         "stripped_tags",
         opening=tuple(f"{tag}>" for tag in _TAGS),
@@ -103,9 +101,8 @@ class _Stripped:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """Hermes' form without its brackets."""
-        return self._json.write(calls, tools)
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        return self._json.write([call], tools)
 
 
 def _ahead(scan: Scanner, pattern: re.Pattern[str], ahead: int) -> Step[re.Match[str] | None]:

@@ -16,6 +16,7 @@ What is where:
     `channels`         frames of special tokens around messages
     `words`            names, and what comes ahead of a place
     `spaced_closers`   closers with blanks in them
+    `quiet_sink`       what grammars report to whose calls are only collected
     `writable`         whether a form can hold a call
 """
 
