@@ -9,7 +9,7 @@ messages of other roles are left as they are. Where a server removed the special
 
 import re
 
-from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.jsonvalue import checked, own_arguments
@@ -49,7 +49,7 @@ _PREFIX = "functions."
 
 class _Harmony(Grammar):
     name = "harmony"
-    place: OpenerPlace = "anywhere"
+    place = "anywhere"
     between = ""
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -97,16 +97,8 @@ class _Harmony(Grammar):
 
     def _header(self, scan: Scanner) -> Step[str | None]:
         """What comes before the message's body, not consumed; None where no body follows."""
-        seen = 0
-        while True:
-            text, start = scan.text, scan.pos
-            found = _STOP.search(text, start + seen, start + _MAX_HEADER)
-            if found is not None:
-                return None if found.group() == "\n" else text[start : found.start()]
-            if scan.ended or scan.rest() >= _MAX_HEADER:
-                return None
-            seen = max(0, scan.rest() - len(_MESSAGE))
-            yield
+        found = yield from scan.search(_STOP, 0, _MAX_HEADER, len(_MESSAGE))
+        return None if found is None or found.group() == "\n" else scan.text[scan.pos : found.start()]
 
     def _not_ours(self, scan: Scanner, sink: CallSink, size: int) -> bool:
         """A message that is left as text: its header is shown whole, so that no part of it is read."""
@@ -170,8 +162,6 @@ class _Harmony(Grammar):
             sink.note_repair("missing_closer")
         sink.end()
         return True
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         checked(call)

@@ -5,10 +5,9 @@ them; any other text stays.
 """
 
 from toolcalls.events import Reason, Repair
-from toolcalls.shapes import About, CallSink
+from toolcalls.shapes import About, CallSink, Listener
 from toolcalls.shapes.code.pythonic import Block, Pythonic
 from toolcalls.shapes.json.marked_json import MarkedJson
-from toolcalls.shapes.quiet_sink import QuietSink
 from toolcalls.shapes.words import character
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -28,7 +27,7 @@ _ALONE = Pythonic("lfm2", opening=("[",))
 _MAX_ECHO = 4096  # characters of a repeated list; it is looked at whole before anything of it is consumed
 
 
-class _Collected(QuietSink):
+class _Collected(Listener):
     """Calls that are only collected, to compare them. Past _MAX_ECHO characters no comparison is made."""
 
     def __init__(self) -> None:

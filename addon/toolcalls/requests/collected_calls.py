@@ -3,8 +3,7 @@
 import re
 
 from toolcalls.events import Reason, Repair
-from toolcalls.shapes import Call
-from toolcalls.shapes.quiet_sink import QuietSink
+from toolcalls.shapes import Call, Listener
 from toolcalls.text.scanner import Scanner
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -12,7 +11,7 @@ from toolcalls.values.toolbox import Toolbox
 _A_NAME = re.compile(r"[^\s<>]*\w[^\s<>]*")  # `...` and `and ends with` are none
 
 
-class CollectedCalls(QuietSink):
+class CollectedCalls(Listener):
     """Collects whole calls, their repairs, and the offset at which the last one ends."""
 
     def __init__(self, scan: Scanner, tools: Toolbox) -> None:

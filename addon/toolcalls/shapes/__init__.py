@@ -16,7 +16,6 @@ What is where:
     `channels`         frames of special tokens around messages
     `words`            names, and what comes ahead of a place
     `spaced_closers`   closers with blanks in them
-    `quiet_sink`       what grammars report to whose calls are only collected
     `writable`         whether a form can hold a call
 """
 
@@ -134,6 +133,39 @@ class CallSink(Protocol):
 
     def mark_reasoning(self) -> None:
         """What was consumed and is undecided is the model's reasoning."""
+
+
+class Listener:
+    """A `CallSink`, all but its `begin` and `piece`, that keeps nothing and leaves frames as text."""
+
+    def expect(self, name: str) -> None:
+        """Nothing waits for it."""
+
+    def collect(self, size: int) -> bool:  # noqa: ARG002 - it is all the same
+        return True
+
+    def end(self) -> None:
+        """Not kept."""
+
+    def fail(self) -> None:
+        """Not kept."""
+
+    def note_repair(self, name: Repair) -> None:
+        """Not kept."""
+
+    def leave_open(self, closers: tuple[str, ...]) -> None:
+        """Not kept."""
+
+    def may_remove_frame(self) -> bool:
+        return False
+
+    def begins_line(self) -> bool:
+        return False
+
+    def mark_frame(self) -> None:
+        """There is none."""
+
+    mark_text = mark_reasoning = mark_frame
 
 
 class Dialect(Protocol):

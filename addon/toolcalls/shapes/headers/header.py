@@ -73,7 +73,6 @@ class Header:
         return max(map(len, self._marks), default=0)
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The marks of a section and of a call."""
         return self._begin
 
     # Reading
@@ -103,8 +102,15 @@ class Header:
                 return True
         return begun and self._unclosed(scan, sink, sectioned=sectioned)
 
-    def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:  # noqa: ARG002 - for other forms
-        """The marks that are here, after white space, not consumed; None where they begin no call."""
+    def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:
+        """The marks that are here, after white space, not consumed; None where they begin no call.
+
+        Where a form has none, the header itself is the opener.
+        """
+        if not self._begin:
+            space = yield from scan.space()
+            opener = yield from scan.among(self.openers(tools.names), space)
+            return None if opener is None else Opening(space, section=False)
         ahead = 0
         call = section = False
         while True:
@@ -132,17 +138,8 @@ class Header:
 
         None where it grows too long or the reply ends in it.
         """
-        seen = 0
-        while True:
-            text, start = scan.text, scan.pos + ahead
-            found = self._stop.search(text, start + seen, start + MAX_HEADER)
-            if found is not None:
-                return text[start : found.start()]
-            rest = scan.rest() - ahead
-            if scan.ended or rest >= MAX_HEADER:
-                return None
-            seen = max(0, rest - self._longest)
-            yield
+        found = yield from scan.search(self._stop, ahead, ahead + MAX_HEADER, self._longest)
+        return None if found is None else scan.text[scan.pos + ahead : found.start()]
 
     def _arguments(self, scan: Scanner, sink: CallSink) -> Step[bool]:
         """The arguments, which begin here: an object, a string that holds one, or nothing. As `own_arguments`."""

@@ -22,6 +22,7 @@ from toolcalls.shapes.tags.entities import escape_attribute
 from toolcalls.shapes.tags.opening_tag import Tag, assignable, assigned_call, assigned_parameter, named_tag
 from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, spelt, unbracketed, unslashed
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, UNBRACKETED, UNSLASHED
+from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -339,9 +340,9 @@ class TagForm:
     def write_call(self, call: Call, tools: Toolbox) -> str:
         """One call's element."""
         name = call.name
-        if self.names == "attribute" and (not name or name != name.strip() or tools.resolve(name) != name):
-            raise Unwritable(f"the name {name!r} would be read as {tools.resolve(name)!r}")
-        if self.names == "assigned" and (not assignable(name) or tools.resolve(name) != name):
+        if self.names == "attribute":
+            check_resolved(name, tools)
+        elif not assignable(name) or tools.resolve(name) != name:
             raise Unwritable(f"the name {name!r} does not survive in a tag")
         parts, end = [], self._end(self.parameter)
         for key, raw in members(call.arguments):

@@ -5,7 +5,7 @@ grammar can go on after it. `read_value` reads from tag to tag and asks `Surroun
 each:
 
 - the value's closer ends it where another value, the call's end or the end of the reply follows. A closer that is
-  written twice is one, unless an opener in the value is what the first of them closes;
+  written twice is one, unless an opener is in the value, which the first of them may close;
 - a whole call that is quoted in the value is counted through its own closer, and nothing in it counts;
 - a closer that is damaged, or another tag in its place, does so where no value follows that the call has already;
 - where the value's closer is missing, the call's closer ends it if the block ends there too, and the next value's
@@ -45,19 +45,37 @@ DUPLICATE_CLOSER: Final = "duplicate_closer"
 type Ended = Repair | Literal[""] | None
 
 
+class Inside(Protocol):
+    """The tags that mean something inside a value, by their kinds."""
+
+    @property
+    def second(self) -> frozenset[str]:
+        """The characters that may follow the first one."""
+
+    def at(self, scan: Scanner, ahead: int = 0) -> Step[tuple[str, int]]:
+        """The kind and the length of the tag that stands `ahead` characters from here; ("", 0) for none."""
+
+
+class Behind(Protocol):
+    """What a value's closer may be followed by."""
+
+    def stops_short(self, scan: Scanner, ahead: int = 0) -> bool:
+        """Whether the text has ended inside of it, or right before it."""
+
+
 class Surroundings(Protocol):
     """What a value is in. Places are so many characters `ahead`, and nothing is consumed by asking."""
 
     @property
-    def inside(self) -> Tags:
-        """The tags that mean something inside a value, by their kinds."""
+    def inside(self) -> Inside:
+        """The tags that mean something inside a value."""
 
     @property
     def closer(self) -> Tags:
         """The value's closer alone."""
 
     @property
-    def behind(self) -> Tags:
+    def behind(self) -> Behind:
         """What a value's closer may be followed by."""
 
     def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
@@ -87,6 +105,7 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
     depth = 0  # of calls that the value quotes
     openers = heads = 0  # of values and of keys, in this one, that were not closed so far
     own_closers = 0  # closers that no opener in the value accounts for, after which the grammar could not go on
+    opened = False  # an opener is in the value: then every closer but the last may be that one's
     first = True
     while (kept := (yield from up_to_tag(scan, value))) is not None:
         following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
@@ -98,7 +117,7 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
         size = 1
         if kind == CLOSER:
             if depth == 0:
-                repeated = yield from _closes(scan, place, kept + length, twice=openers == 0)
+                repeated = yield from _closes(scan, place, kept + length, twice=not opened)
                 if repeated is not None:
                     _take_closer(scan, value, kept, length + repeated, own_lines=own_lines)
                     return DUPLICATE_CLOSER if repeated else ""
@@ -126,7 +145,8 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
             if not depth and (yield from place.begins_next(scan, kept, first=first)):
                 scan.take(kept)  # it was after the closer that is missing
                 return UNCLOSED_VALUE
-            openers += depth == 0 and kind in {NEXT, REOPENED}
+            opens = depth == 0 and kind in {NEXT, REOPENED}
+            openers, opened = openers + opens, opened or opens
             heads += depth == 0 and kind == HEAD
         elif kind in _DAMAGED:
             if not depth and not openers and (yield from _goes_on(scan, place, kept + length)):
@@ -159,8 +179,9 @@ def _goes_on(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
 
 
 def _tag_at(scan: Scanner, ahead: int) -> Step[bool]:
-    """Whether a tag is here, after white space."""
-    return (yield from scan.starts("<", (yield from scan.space(ahead))))
+    """Whether a tag or the end of the reply is here, after white space."""
+    space = yield from scan.space(ahead)
+    return (yield from scan.starts("<", space)) or scan.rest() == space
 
 
 def _closes(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> Step[int | None]:
@@ -178,24 +199,13 @@ def _closes(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> S
     return again - ahead if length and (yield from place.goes_on(scan, again)) else None
 
 
-def tag_near(scan: Scanner, start: int, begin: int, mark: str = "<") -> Step[int]:
-    """How far away the next `mark` is, from `begin` on and not far from `start`; -1 for none."""
-    limit = start + _MAX_QUOTED
-    while (found := scan.text.find(mark, scan.pos + begin, scan.pos + limit)) < 0:
-        if scan.ended or scan.rest() >= limit:
-            return -1
-        begin = max(begin, scan.rest() - len(mark) + 1)
-        yield
-    return found - scan.pos
-
-
 def is_quoted(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool = True) -> Step[bool]:
     """Whether the value that begins here has a closer, not far away, after which the grammar cannot go on.
 
     twice   after one that is written twice it can
     """
     offset = ahead
-    while (offset := (yield from tag_near(scan, ahead, offset))) >= 0:
+    while (offset := (yield from scan.find("<", offset, ahead + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER:
             return (yield from _closes(scan, place, offset + length, twice=twice)) is None
@@ -213,7 +223,7 @@ def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str)
     if not (yield from scan.starts(tag)):
         return
     offset = len(tag)
-    while (offset := (yield from tag_near(scan, len(tag), offset))) >= 0:
+    while (offset := (yield from scan.find("<", offset, len(tag) + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER and (yield from place.goes_on(scan, offset + length)):
             scan.take(len(tag))
