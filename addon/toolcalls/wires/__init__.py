@@ -174,7 +174,6 @@ class ReadOnlyCodec(WholeCodec):
     """What codecs of APIs without calls have in common: every frame stays as it is."""
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
-        """The frame as it is."""
         return [payload]
 
 
@@ -185,7 +184,6 @@ class ObservedCodec(ReadOnlyCodec):
         self._decoder = decoder
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame."""
         return self._decoder.decode(payload)
 
 

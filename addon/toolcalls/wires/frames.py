@@ -11,8 +11,6 @@ at once as a frame without data. That also settles a CRLF that is cut: a blank l
 for a LF that may never come, and the LF, if it comes, is a frame of its own (`tail`), which leaves where the frame
 before it has left. So the cutting of the bytes never changes the data of the frames that have any, nor the joined
 bytes, nor what is left where a frame does not leave.
-
-Over 300 lines: six forms under one law, short enough to be read together.
 """
 
 import base64
@@ -338,7 +336,7 @@ class JSONArray(_Measured):
             at += 1
 
     def build(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:  # noqa: ARG002 - it has neither
-        """A new element; another one beside it comes after a comma."""
+        """A new array element; siblings are separated by commas."""
         return data if keep else b",\r\n" + data
 
     def _data(self, raw: bytes) -> bytes | None:

@@ -19,7 +19,6 @@ class Answering(answers.Answering):
         self._outer: Fields = {}
 
     def saw(self, payload: bytes) -> None:
-        """A line in front of the error."""
         line = rawjson.fields(payload)
         calls = rawjson.items(rawjson.fields(line.get("message")).get("tool_calls"))
         self.answered = self.answered or bool(calls) or rawjson.value(line.get("done")) is True

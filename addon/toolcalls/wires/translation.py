@@ -62,7 +62,6 @@ class _Whole(WholeCodec):
         self._inner: Codec = translation.other.whole()
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of the reply, by lane."""
         if not self._translation.is_reply(payload):
             return []
         parts = self._inner.decode(self._translation.to_other(payload))
@@ -70,7 +69,6 @@ class _Whole(WholeCodec):
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
-        """The reply with its texts and calls as `parts` say."""
         if not self._translation.is_reply(payload):
             return [payload]
         asked = self._translation.to_other(payload)
@@ -85,7 +83,6 @@ class _WholeMender:
         self.calls: dict[tuple[int, int], Mended] = self._inner.calls
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The reply as it should have come; None where it stays as it is."""
         if self._translation.calls not in payload or not self._translation.is_reply(payload):
             return None
         made = self._inner.mend(self._translation.to_other(payload))

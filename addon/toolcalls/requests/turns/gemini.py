@@ -39,7 +39,6 @@ class _GeminiRequests:
     """The format."""
 
     def read(self, body: bytes) -> Conversation:
-        """Raises ValueError for a body that is no such request."""
         reading = _Reading()
         try:
             fields, _ = _opened(body)
@@ -57,7 +56,6 @@ class _GeminiRequests:
             raise ValueError(f"the request body is not a Gemini request: {error}") from error
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools."""
         fields, around = _opened(body)
         names = {
             block.id: block.name for turn in conversation.turns for block in turn.blocks if isinstance(block, PastCall)
@@ -81,7 +79,6 @@ class _Reading:
         self._open: list[tuple[str, str]] = []  # calls without an answer: names and ids
 
     def turn(self, raw: Any) -> Turn:
-        """A content."""
         content = rawjson.fields(raw)
         role = rawjson.word(content, "role") or "user"
         roles: dict[str, Role] = {"model": "assistant", "user": "user", "function": "tool", "tool": "tool"}

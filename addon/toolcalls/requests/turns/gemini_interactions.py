@@ -53,7 +53,6 @@ class _InteractionRequests:
     """The format."""
 
     def read(self, body: bytes) -> Conversation:
-        """Raises ValueError for a body that is no such request."""
         try:
             asked = WIRE.request(body)
             fields = rawjson.fields(body)
@@ -65,7 +64,6 @@ class _InteractionRequests:
         return Conversation(turns, asked.tools, asked.tool_choice, True, opaque_tools, stop)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools."""
         fields: Fields = dict(rawjson.fields(body))
         first, said = body_system(conversation.turns)
         if first is not None and (first.changed or first.raw is None):

@@ -24,7 +24,6 @@ class _OllamaRequests:
     """The format."""
 
     def read(self, body: bytes) -> Conversation:
-        """Raises ValueError for a body that is no such request."""
         reading = _Reading()
         try:
             fields = rawjson.fields(body)
@@ -41,7 +40,6 @@ class _OllamaRequests:
             raise ValueError(f"the request body is not an Ollama chat: {error}") from error
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools."""
         fields: Fields = dict(rawjson.fields(body))
         called = {
             block.id: block.name for turn in conversation.turns for block in turn.blocks if isinstance(block, PastCall)
@@ -60,7 +58,6 @@ class _Reading:
         self._open: list[tuple[str, str]] = []  # calls without an answer: names and ids
 
     def turn(self, raw: Any) -> Turn:
-        """A message."""
         message = rawjson.fields(raw)
         role = _ROLES.get(rawjson.word(message, "role"))
         if role is None:

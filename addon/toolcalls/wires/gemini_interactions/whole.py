@@ -60,7 +60,7 @@ def _blocks(place: int, raw: Any) -> Iterator[Fields]:
 
 
 def _steps(blocks: list[Fields], rows: list[Any]) -> Iterator[Any]:
-    """The blocks as steps. Contents that was in one step, and still are beside each other, stay in one."""
+    """The blocks as steps. Adjacent contents of one step stay in one step."""
     at = 0
     while at < len(blocks):
         block = blocks[at]

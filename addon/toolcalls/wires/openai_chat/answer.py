@@ -31,7 +31,6 @@ class Answering(answers.Answering):
         self._begun = False
 
     def saw(self, payload: bytes) -> None:
-        """A chunk in front of the error."""
         if payload == STREAM_END:
             self.answered = True
             return

@@ -1,8 +1,6 @@
 """The decoding half: which events a reply or one of its chunks holds.
 
 Both are decoded with types, only the fields that matter.
-
-Past 300 lines: the types are beside their reader, and beside what reads an object that has others.
 """
 
 import json

@@ -6,8 +6,6 @@ counts only if none came since the item began, and one of the whole response onl
 
 A call's name and arguments, too, are said up to three times more, and many clients take what the item's end or the
 whole response says. Where that is another call than before, it is `CallUpdate`.
-
-Past 300 lines: what says a text or a call again must know of all that said it before.
 """
 
 from collections import Counter
@@ -399,6 +397,5 @@ class Events:
         self._reading = Reading()
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame."""
         event = rawjson.fields(payload)
         return list(self._reading.events(rawjson.word(event, "type"), event))
