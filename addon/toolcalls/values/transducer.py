@@ -303,6 +303,7 @@ class Transducer:
             end = pos + 1
             while text.startswith(literal[: end + 1 - pos], pos):
                 end += 1
+            self._state = Transducer._word
             return self._wait(text, pos) if end == len(text) else self._fail("no value", end)
         if literal != meant:
             self._repair("python_literal")
