@@ -63,8 +63,8 @@ FILES = {
         echo lookalike markdown
     """,
     "values": """
-        json_schema json_tokens lost_escapes schema usage | conversion json_tokenizer validation
-        | call_index native_arguments rawjson spans toolbox transducer | damaged_json type_mending | value_mending
+        json_schema json_tokens lost_escapes schema usage | json_tokenizer spans | conversion validation
+        | call_index native_arguments rawjson toolbox transducer | damaged_json type_mending | value_mending
         | tool_values
     """,
     "shapes": """
