@@ -18,7 +18,7 @@ from support.anthropicclient import stream
 from support.converseclient import exception
 from support.fiveroutes import INVOKE, SCHEMAS, TEXT, WITH_ASK, check_flow, exchanged, statuses, two_calls
 from support.loopback import LIMIT, Host, Reply
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CONFIG = WITH_ASK
 MODEL = "us.anthropic.claude-made-up-v1:0"

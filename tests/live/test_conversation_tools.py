@@ -10,8 +10,8 @@ from support.loopback import EVENTS, Growing, Host, Reply, host, mitmdump, post
 from support.responsesclient import framed, stream, understood
 from support.responsesscene import BRINGING, SAYS
 from support.sockets import connected, upstream
-from toolcalls.mitm import flow_metadata, judging
-from toolcalls.mitm.websocket.connection import replay
+from toolcalls.flows import flow_metadata, judging
+from toolcalls.flows.websocket.connection import replay
 from toolcalls.route import Config
 
 NEXT = {"model": "m", "stream": True, "input": [SAYS], "previous_response_id": "resp_1"}

@@ -17,7 +17,7 @@ from support import anthropicclient, interactionsclient
 from support.anthropicclient import stream
 from support.fiveroutes import INVOKE, SCHEMAS, TEXT, WITH_ASK, check_flow, exchanged, two_calls
 from support.loopback import EVENTS, LIMIT, Host, Reply, post
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 genai: Any = import_module("google.genai")
 types: Any = import_module("google.genai.types")

@@ -19,7 +19,7 @@ from support.rewritings import IN_HISTORY, mended
 from support.sampling import examples
 from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
-from toolcalls.mitm.exchange_plan import plan_for
+from toolcalls.flows.exchange_plan import plan_for
 from toolcalls.request import Request
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.history_mending import mended_history

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from support.loopback import Host, Reply
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CONFIG = """
 routes:

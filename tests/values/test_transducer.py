@@ -252,7 +252,7 @@ def test_nothing_leaves_behind_a_failure() -> None:
     transducer = Transducer()
     assert transducer.feed("[1 2") == ("[1 ", 3)
     assert transducer.feed("]") == ("", 0)
-    assert transducer.finish() == ""
+    transducer.finish()
     assert not transducer.done
 
 
@@ -329,34 +329,3 @@ def test_long_texts_in_one_piece() -> None:
     """No depth, no length and no number of escapes is too much for the one regular expression."""
     for text in ('"' + "a" * 2_000_000 + '"', '"' + "\\n" * 500_000 + '"', "[" + "9" * 500_000 + "]"):
         assert run([text]) == Outcome(text, len(text), True, None, [])
-
-
-@pytest.mark.parametrize(
-    ("text", "made"),
-    [
-        ('{"command": "a &gt; b &amp;&amp; c"}', '{"command": "a > b && c"}'),
-        ('{"cmd": "echo &quot;x&quot; \\n&#39;"}', '{"cmd": "echo \\"x\\" \\n\'"}'),
-        ('{"x": {"script": "&lt;"}}', '{"x": {"script": "<"}}'),
-        ('{"command": "a &gt; b && c"}', None),
-        ('{"command": "a < b &gt;"}', None),
-        ('{"command": "&gt; <"}', None),
-        ('{"command": "a &nbsp; &gt;"}', None),
-        ('{"command": "a &am"}', None),
-        ('{"text": "a &gt; b"}', None),
-        ('{"command": ["a &gt; b"]}', None),
-        ('{"&gt;": 1, "command": "ls"}', None),
-    ],
-)
-def test_programs_that_were_escaped_are_decoded(text: str, made: str | None) -> None:
-    for size in range(1, len(text) + 1):
-        reader = Transducer(entities=True)
-        out = "".join(reader.feed(piece)[0] for piece in (text[at : at + size] for at in range(0, len(text), size)))
-        assert (out, reader.repairs, reader.done) == (made or text, ["entities"] if made else [], True)
-        plain = Transducer()
-        assert plain.feed(text)[0] == text
-
-
-def test_a_program_that_is_too_long_to_be_held_is_left_as_it_is() -> None:
-    text = f'{{"command": "&gt; {"x" * 70000} &gt;"}}'
-    reader = Transducer(entities=True)
-    assert (reader.feed(text)[0], reader.repairs) == (text, [])

@@ -11,10 +11,9 @@ import re
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.json.brokenjson import skip_json
-from toolcalls.shapes.json.jsontags import JsonTags
-from toolcalls.shapes.json.jsonvalue import accept, value
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.closing import take_surplus
+from toolcalls.shapes.json.jsonvalue import accept, own_arguments
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -61,7 +60,7 @@ class _Marks:
     name = "bracket_marks"
     place: OpenerPlace = "start"
     stray_words: tuple[str, ...] = ()
-    _json = JsonTags("bracket_marks", opening=_MARKS, closing=_CLOSERS)
+    _json = MarkedJson("bracket_marks", opening=_MARKS, closing=_CLOSERS, line="\n")
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The marks, and those with an attribute up to its value."""
@@ -82,12 +81,8 @@ class _Marks:
             return False
         scan.take(space + len(head.group()))
         sink.begin(head["name"])
-        unclosed = list[str]()
-        if not (yield from value(scan, sink, sink.piece, unclosed, direct=True)):
-            if not scan.rest() and scan.ended:
-                return False
-            sink.fail()
-            return bool(unclosed) and (yield from skip_json(scan, unclosed))
+        if not (yield from own_arguments(scan, sink)):
+            return False
         yield from take_surplus(scan, sink, _CLOSERS)
         if "open" in head.groupdict() and head["open"] and not (yield from accept(scan, ")")):
             sink.note_repair("missing_closer")

@@ -4,7 +4,7 @@ The wrapper is Qwen's or Claude's, or missing. With `param` in the place of `par
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.form import TagForm
 
 ABOUT = About(
     form="invoke",
@@ -20,7 +20,7 @@ ABOUT = About(
 )
 
 
-class _Elements(Attributed):
+class _Elements(TagForm):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrappers' tags, and a call's up to its name."""
         return (*(f"<{wrapper}>" for wrapper in self.wrappers), f"<{self.call} name=")

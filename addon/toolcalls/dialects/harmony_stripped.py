@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.completejson import calls_meant, complete_value
-from toolcalls.shapes.json.jsonvalue import checked, json_call
+from toolcalls.shapes.json.jsonvalue import checked, json_call, whole_value
+from toolcalls.shapes.json.strict_calls import calls_meant
 from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -152,8 +153,8 @@ def _to(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _parallel(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     """The calls in the arguments of `multi_tool_use.parallel`, which begin here. Returns whether they are complete."""
-    found = yield from complete_value(scan)
-    calls = calls_meant(found.json, tools) if found is not None and found.json.startswith("{") else []
+    found = yield from whole_value(scan)
+    calls = calls_meant(members(found.json), tools) if found is not None and found.json.startswith("{") else []
     for call in calls:
         sink.begin(call.name)
         sink.piece(call.arguments or "{}")

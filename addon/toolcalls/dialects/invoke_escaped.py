@@ -5,16 +5,16 @@ it, and not inside a whole call that the value quotes. It opens only at the star
 """
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.tags.attributed import spelt
-from toolcalls.shapes.tags.entities import ENTITIES, unescape
-from toolcalls.shapes.tags.raw import delimited, line_end
+from toolcalls.shapes.tags.entities import ENTITIES, escape, unescape
+from toolcalls.shapes.tags.raw import delimited, line_end, trailing_line_end
+from toolcalls.shapes.tags.tag_patterns import spelt
+from toolcalls.shapes.writable import check_resolved, plain_text
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members, quote, to_json, to_text
+from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -47,16 +47,10 @@ class _Tag(NamedTuple):
     length: int
 
 
-class _Escaped:
+class _Escaped(Grammar):
     name = "invoke_escaped"
-    place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrapper's tag, and the call's up to its name."""
-        return (*spelt("&lt;", _PREFIXES, "function_calls&gt;"), *spelt("&lt;", _PREFIXES, "invoke name="))
-
-    # Reading
+    place = "start"
+    opening = (*spelt("&lt;", _PREFIXES, "function_calls&gt;"), *spelt("&lt;", _PREFIXES, "invoke name="))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one bare call."""
@@ -92,11 +86,13 @@ class _Escaped:
                 return True
         return False
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """Bare calls, one after the other."""
-        return "\n".join(_written(call, tools) for call in calls)
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        check_resolved(call.name, tools)
+        parts = [f'&lt;invoke name="{escape(call.name)}"&gt;']
+        for key, raw in members(call.arguments):
+            text = escape(delimited(plain_text(call.name, key, raw, tools)))
+            parts.append(f'&lt;parameter name="{escape(key)}"&gt;{text}&lt;/parameter&gt;')
+        return "\n".join((*parts, "&lt;/invoke&gt;"))
 
 
 def _tag(scan: Scanner, ahead: int = 0) -> Step[_Tag | None]:
@@ -104,18 +100,11 @@ def _tag(scan: Scanner, ahead: int = 0) -> Step[_Tag | None]:
     literal = yield from scan.among(_TAGS, ahead)
     if literal is None:
         return None
-    while True:
-        at = scan.pos + ahead
-        end = scan.text.find("&gt;", at + len(literal), at + _MAX_TAG)
-        if end >= 0:
-            break
-        if scan.ended or len(scan.text) - at >= _MAX_TAG:
-            return None
-        yield
-    found = _TAG.fullmatch(scan.text, at, end + 4)
-    if found is None or (not found["name"] and not found["end"] and found["element"] != "function_calls"):
+    end = yield from scan.find("&gt;", ahead + len(literal), ahead + _MAX_TAG)
+    found = _TAG.fullmatch(scan.text, scan.pos + ahead, scan.pos + end + 4)
+    if end < 0 or found is None or (not found["name"] and not found["end"] and found["element"] != "function_calls"):
         return None
-    return _Tag(found["end"] + found["element"], unescape(found["name"] or "").strip(), end + 4 - at)
+    return _Tag(found["end"] + found["element"], unescape(found["name"] or "").strip(), end + 4 - ahead)
 
 
 def _behind(scan: Scanner, ahead: int) -> Step[str]:
@@ -158,7 +147,7 @@ def _value(scan: Scanner, value: Value, *, own_lines: bool) -> Step[bool]:
     while True:
         found = scan.text.find("&", scan.pos)
         stop = found if found >= 0 else len(scan.text)
-        kept = _line_end_before(scan.text, scan.pos, stop)
+        kept = trailing_line_end(scan.text, scan.pos, stop)
         if found < 0:
             kept = 0 if scan.ended else kept or int(scan.text.endswith("\r", scan.pos))  # half a CRLF, perhaps
         if stop - kept > scan.pos:
@@ -198,29 +187,7 @@ def _half(scan: Scanner, ahead: int) -> bool:
     return any(tag.startswith(rest) for tag in _TAGS) and len(rest) > 1
 
 
-def _line_end_before(text: str, start: int, stop: int) -> int:
-    if stop == start or text[stop - 1] != "\n":
-        return 0
-    return 2 if text.endswith("\r\n", start, stop) else 1
-
-
 _ENTITIES = tuple(ENTITIES)
-
-
-def _written(call: Call, tools: Toolbox) -> str:
-    if call.name != call.name.strip() or tools.resolve(call.name) != call.name:
-        raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
-    parts = [f'&lt;invoke name="{_escaped(call.name)}"&gt;']
-    for key, raw in members(call.arguments):
-        text, is_string = to_text(raw)
-        if to_json(text, tools.types(call.name, key), infer=tools.infer) != (quote(text) if is_string else raw):
-            raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
-        parts.append(f'&lt;parameter name="{_escaped(key)}"&gt;{_escaped(delimited(text))}&lt;/parameter&gt;')
-    return "\n".join((*parts, "&lt;/invoke&gt;"))
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 DIALECT = _Escaped()

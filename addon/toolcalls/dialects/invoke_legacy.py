@@ -3,34 +3,34 @@
 `</function_calls>` was a stop sequence, so it may be missing. Values are raw on the line of their tags or on lines of
 their own. A parameter is an element that the tool declares; where it declares none, any element. One without its closer
 ends where a declared one begins that the call lacks, or at the call's closers.
-
-A little over 300 lines: what ends a value here is said in the terms of the form's own tags.
 """
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
 from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.json.jsonvalue import accept
+from toolcalls.shapes.spaced_closers import section_end
 from toolcalls.shapes.tags.call_blocks import calls_of_block
-from toolcalls.shapes.tags.closing_tags import (
+from toolcalls.shapes.tags.call_end import calls_follow
+from toolcalls.shapes.tags.jsonbody import skip
+from toolcalls.shapes.tags.raw import delimited, line_end
+from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, unbracketed
+from toolcalls.shapes.tags.value_end import (
     CALL,
     CALL_END,
     CLOSER,
-    NEXT,
+    OTHER,
     REOPENED,
     UNBRACKETED,
-    calls_follow,
-    tag_value,
+    read_value,
     take_doubled,
-    unbracketed,
 )
-from toolcalls.shapes.tags.jsonbody import skip
-from toolcalls.shapes.tags.raw import delimited, line_end
-from toolcalls.shapes.tags.tags import Parts, PatternPart, Tags
+from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
+from toolcalls.shapes.writable import check_resolved, plain_text
 from toolcalls.text.scanner import SPACE, Scanner, Step
-from toolcalls.values.conversion import members, quote, to_json, to_text
+from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -49,12 +49,10 @@ ABOUT = About(
 </function_calls>""",
 )
 
-_MAX_WORD = 256
-_WORD = re.compile(r"[\w.:/@-]*+")
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
-_WRAPPER = Tags(wrapper=[("<", "function_calls", ">")])
+_WRAPPER, _WRAPPER_END = Tags(wrapper=[("<", "function_calls", ">")]), ("</function_calls>",)
 _INVOKE = Tags(call=[("<", "invoke", ">")])
-_NAME, _NAME_END = Tags(name=[("<", "tool_name", ">")]), Tags(name=[("<", "/", "tool_name", ">")])
+_TOOL_NAME, _TOOL_NAME_END = Tags(name=[("<", "tool_name", ">")]), Tags(name=[("<", "/", "tool_name", ">")])
 _PARAMETERS = Tags(parameters=[("<", "parameters", ">")])
 _ENDS = Tags(
     parameters=[("<", "/", "parameters", ">")],
@@ -76,16 +74,10 @@ _END_OF_BOTH: Parts = (
 _CALL_ENDS = Tags(call_end=[("<", "/", "invoke", ">")], wrapper_end=[("<", "/", "function_calls", ">")])
 
 
-class _Legacy:
+class _Legacy(Grammar):
     name = "invoke_legacy"
-    place: OpenerPlace = "line"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrapper's tag, and the call's, which has no attributes."""
-        return "<function_calls>", "<invoke>"
-
-    # Reading
+    opening = "<function_calls>", "<invoke>"
+    before, after = "<function_calls>\n", "\n</function_calls>"
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one bare call."""
@@ -94,27 +86,18 @@ class _Legacy:
             scan.take(wrapper)
             scan.take((yield from scan.space()))
         complete = yield from calls_of_block(scan, lambda: _call(scan, sink, tools), wrapped=wrapper > 0)
-        return complete and (yield from self._block_end(scan, sink, wrapped=wrapper > 0))
+        end = section_end(scan, sink, _WRAPPER_END) if wrapper else accept(scan, *_WRAPPER_END)
+        return complete and (yield from end)
 
-    def _block_end(self, scan: Scanner, sink: CallSink, *, wrapped: bool) -> Step[bool]:
-        space = yield from scan.space()
-        kind, length = yield from _ENDS.at(scan, space)
-        if kind == "wrapper_end":
-            scan.take(space + length)
-            return True
-        if wrapped and scan.ended:
-            sink.note_repair("missing_closer")
-            scan.take(scan.rest())
-            return True
-        return False
-
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """The wrapper with one element a call; "" for no calls."""
-        if not calls:
-            return ""
-        return "\n".join(("<function_calls>", *(_written(call, tools) for call in calls), "</function_calls>"))
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        check_name(call.name, "in an element")
+        check_resolved(call.name, tools)
+        lines = ["<invoke>", f"<tool_name>{call.name}</tool_name>", "<parameters>"]
+        for key, raw in members(call.arguments):
+            if not _KEY.fullmatch(key) or len(key) > MAX_WORD:
+                raise Unwritable(f"{call.name}: {key!r} is not a name that a tag can have")
+            lines.append(f"<{key}>{delimited(plain_text(call.name, key, raw, tools))}</{key}>")
+        return "\n".join((*lines, "</parameters>", "</invoke>"))
 
 
 def _call(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
@@ -134,14 +117,13 @@ def _opening(scan: Scanner, ahead: int = 0) -> Step[tuple[str, int] | None]:
     if not length:
         return None
     space = yield from scan.space(ahead + length)
-    _, length = yield from _NAME.at(scan, space)
+    _, length = yield from _TOOL_NAME.at(scan, space)
     if not length:
         return None
     start = yield from scan.space(space + length)
-    end = yield from _word_end(scan, start)
-    name = scan.text[scan.pos + start : scan.pos + end]
-    space = yield from scan.space(end)
-    _, length = yield from _NAME_END.at(scan, space)
+    name = yield from word(scan, NAME, start)
+    space = yield from scan.space(start + len(name))
+    _, length = yield from _TOOL_NAME_END.at(scan, space)
     if not name or not length:
         return None
     end = space + length
@@ -157,16 +139,6 @@ def _call_at(scan: Scanner, ahead: int) -> Step[bool]:
     return (yield from _opening(scan, ahead)) is not None
 
 
-def _word_end(scan: Scanner, ahead: int) -> Step[int]:
-    while True:
-        at = scan.pos + ahead
-        found = _WORD.match(scan.text, at, at + _MAX_WORD)
-        end = at if found is None else found.end()
-        if end < len(scan.text) or scan.ended or end - at >= _MAX_WORD:
-            return end - scan.pos
-        yield
-
-
 def _element(scan: Scanner, declared: tuple[str, ...], ahead: int) -> Step[str]:
     """The parameter whose opening tag is here, "" for none."""
     if declared:
@@ -174,9 +146,8 @@ def _element(scan: Scanner, declared: tuple[str, ...], ahead: int) -> Step[str]:
         return tag[1:-1] if tag else ""
     if not (yield from scan.starts("<", ahead)):
         return ""
-    end = yield from _word_end(scan, ahead + 1)
-    word = scan.text[scan.pos + ahead + 1 : scan.pos + end]
-    return word if _KEY.fullmatch(word) and (yield from scan.starts(">", end)) else ""
+    key = yield from word(scan, NAME, ahead + 1)
+    return key if _KEY.fullmatch(key) and (yield from scan.starts(">", ahead + 1 + len(key))) else ""
 
 
 def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
@@ -206,7 +177,7 @@ def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool
         yield from take_doubled(scan, sink, place, f"<{key}>")
         lines = yield from line_end(scan)
         scan.take(lines)
-        repair = yield from tag_value(scan, value, place, own_lines=lines > 0)
+        repair = yield from read_value(scan, value, place, own_lines=lines > 0)
         if repair is None:
             return False
         value.end()
@@ -242,7 +213,7 @@ def _inside(key: str, lacking: tuple[str, ...]) -> tuple[Tags, Tags]:
         REOPENED: [("<", key, ">")],
         CALL: [("<", "invoke", ">")],
         CALL_END: [("<", "/", "invoke", ">"), _END_OF_BOTH],
-        NEXT: [("<", lacking, ">")] if lacking else [],
+        OTHER: [("<", lacking, ">")] if lacking else [],
     }
     return Tags(**kinds), Tags(closer=[closer])
 
@@ -274,37 +245,18 @@ class _Value:
         opening = yield from _opening(scan, ahead)
         return opening[1] - ahead if opening else 0
 
-    def begins_next(self, scan: Scanner, ahead: int) -> Step[int]:
+    def begins_next(self, scan: Scanner, ahead: int, *, first: bool) -> Step[bool]:  # noqa: ARG002
         """A declared parameter that the call lacks, unless it is quoted: then the call cannot go on after it."""
         key = yield from _element(scan, self._lacking, ahead)
         if not key or not self._lacking:
-            return 0
+            return False
         closer = f"</{key}>"
-        offset, limit = ahead + len(key) + 2, ahead + _MAX_QUOTED
-        while (found := scan.text.find(closer, scan.pos + offset, scan.pos + limit)) < 0:
-            if scan.ended or scan.rest() >= limit:
-                return 1
-            offset = max(offset, scan.rest() - len(closer))
-            yield
-        return int((yield from self.goes_on(scan, found - scan.pos + len(closer))))
+        found = yield from scan.find(closer, ahead + len(key) + 2, ahead + _MAX_QUOTED)
+        return found < 0 or (yield from self.goes_on(scan, found + len(closer)))
 
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
         """A parameter that the call has."""
         return bool((yield from _element(scan, self._given, (yield from scan.space(ahead)))))
-
-
-def _written(call: Call, tools: Toolbox) -> str:
-    if not _WORD.fullmatch(call.name) or not call.name or tools.resolve(call.name) != call.name:
-        raise Unwritable(f"{call.name!r} cannot be written as the name in an element")
-    lines = ["<invoke>", f"<tool_name>{call.name}</tool_name>", "<parameters>"]
-    for key, raw in members(call.arguments):
-        if not _KEY.fullmatch(key) or len(key) > _MAX_WORD:
-            raise Unwritable(f"{call.name}: {key!r} is not a name that a tag can have")
-        text, is_string = to_text(raw)
-        if to_json(text, tools.types(call.name, key), infer=tools.infer) != (quote(text) if is_string else raw):
-            raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
-        lines.append(f"<{key}>{delimited(text)}</{key}>")
-    return "\n".join((*lines, "</parameters>", "</invoke>"))
 
 
 DIALECT = _Legacy()

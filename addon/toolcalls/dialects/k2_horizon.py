@@ -5,7 +5,7 @@ JSON as well: an object after the name in place of the pairs, or one that holds 
 """
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.shapes.tags.keyvalue import KeyValueOrJson
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -20,7 +20,7 @@ ABOUT = About(
 <ifm|arg_value>src/a.ts</ifm|arg_value></ifm|tool_call></ifm|tool_calls>""",
 )
 
-_OBJECTS = JsonTags("k2_horizon", opening=("<ifm|tool_call>",), closing=("</ifm|tool_call>",))
+_OBJECTS = MarkedJson("k2_horizon", opening=("<ifm|tool_call>",), closing=("</ifm|tool_call>",), line="\n")
 
 
 class _Horizon(KeyValueOrJson):

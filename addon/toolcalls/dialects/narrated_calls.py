@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from toolcalls.events import Repair
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.json.brokenjson import skip_json
-from toolcalls.shapes.json.completejson import complete_value
-from toolcalls.shapes.json.jsonvalue import argument_object, is_double_encoded
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.closing import take_surplus
+from toolcalls.shapes.json.jsonvalue import argument_object, is_double_encoded, whole_value
 from toolcalls.shapes.words import check_name
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS
@@ -77,7 +76,7 @@ class _Narrated:
             scan.take(len(head.group()))
             sink.expect(head["name"])
             unclosed = list[str]()
-            found = yield from complete_value(scan, None, unclosed)
+            found = yield from whole_value(scan, None, unclosed)
             arguments = None if found is None else argument_object(found.json)
             if found is None or arguments is None:
                 if told or not (scan.rest() or not scan.ended):

@@ -24,6 +24,7 @@ class ArgumentPieces:
     mended   what mends the reply's frames, None for nothing
     unread   what calls of the reply no rule may see, None where that is no matter
     lane     that of the pieces which are known, if there are any
+    can_omit   whether nothing is left of such a frame without its piece
     mend     hands a piece to what mends the call's arguments, None where nothing does
     """
 
@@ -42,6 +43,7 @@ class ArgumentPieces:
         self._call: ArrivingCall | None = None
         self._index = 0
         self.lane: LaneFrames | None = None
+        self.can_omit = False
         self.mend: Callable[[str], str] | None = None
         self._envelope = Envelope(self._probe)
 
@@ -58,7 +60,7 @@ class ArgumentPieces:
             return None
         return CallPiece(self._index, piece)
 
-    def learn(self, frame: bytes, parts: Sequence[Part]) -> None:
+    def learn(self, frame: bytes, parts: Sequence[Part], *, can_omit: bool) -> None:
         """Remember a frame that was read in full, as `parts`, and left as it came, or waits as it came."""
         if self._never or len(parts) != 1:
             return
@@ -74,6 +76,7 @@ class ArgumentPieces:
         mended = None if self._mended is None else self._mended.of_call(lane, piece.index)
         if (mended is None) is (self._mended is None) and self._envelope.learn(frame, lane, piece.json):
             self._call, self._index, self.lane = call, piece.index, self._lanes.get(lane)
+            self.can_omit = can_omit
             self.mend = None if mended is None else mended.arguments.feed
 
     def _probe(self, raw: bytes) -> tuple[int, str] | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from toolcalls.events import CallPiece, Defect, Reason, Verdict
 from toolcalls.values.call_index import CallIndex
 from toolcalls.values.conversion import is_object
-from toolcalls.values.nesting import Nesting
+from toolcalls.values.json_tokenizer import Nesting
 
 
 @dataclass(slots=True, eq=False)
@@ -151,6 +151,11 @@ class Calls:
         self.judged |= self.natives
         self.natives.clear()
         self.native_at.clear()
+
+    @property
+    def native_open(self) -> bool:
+        """Whether a native call has begun of whose arguments more must come."""
+        return any(call.is_open for call in self.natives.values())
 
     @property
     def any_open(self) -> bool:

@@ -169,7 +169,7 @@ class Exchange:
     @property
     def client_calls(self) -> list[tuple[int, ClientCall]]:
         """The calls that the client is given, each with its lane's number; without those that were kept from it."""
-        return [(number, call) for number, frames in self._lanes.items() for call in frames.lane.client_calls]
+        return [(number, call) for number, frames in self._lanes.items() for call in frames.lane.calls.client_calls]
 
     @property
     def reply_id(self) -> str:
@@ -204,18 +204,18 @@ class Exchange:
                     if not self._waiting and lane.passes(text):
                         return data
                     if text and not self._waiting:  # one without text is decoded: inside a call it leaves all the same
-                        if not self._keeps_markup and (made := lane.lane.streams(text)) is not None:
-                            return self._piece_alone(lane.number, data[6:-2], made)
                         return self._text_alone(lane, data, data[6:-2], text, usual=True)
                     if text and not lane.endings:
                         return self._text_behind(lane, data, text)
                 pieces = self._pieces
                 if pieces.lane is not None and (piece := pieces.known(data)) is not None:
-                    passes = not self._waiting and pieces.lane.passes_piece(piece)
-                    if passes or self._waiting:
+                    fate = None if self._waiting else pieces.lane.passes_piece(piece)
+                    if fate is not None or self._waiting:
                         if pieces.mend is not None and pieces.mend(piece.json) != piece.json:
                             raise AssertionError("the inside of a string was mended")
-                        return data if passes else self._behind(pieces.lane, data, piece)
+                        if fate == "leaves":
+                            return data
+                        return self._behind(pieces.lane, data, piece) if fate is None else self._without_piece(data)
             return self._stream(data)
         except Exception as error:  # noqa: BLE001 - our own bugs are caught here and in `_end`
             return self._fail(error, data)
@@ -312,7 +312,7 @@ class Exchange:
         if not isinstance(event, Text) or (self._unread is not None and self._unread.may_be_in(frames[0])):
             out = self._take(frames, parts)
             if out == data:
-                self._pieces.learn(data, parts)
+                self._pieces.learn(data, parts, can_omit=self._codec.can_omit and self._frames.can_omit)
             return out
         lane = self._lanes.get(number) or self._lane(number)
         lane.reasonless = True
@@ -330,7 +330,7 @@ class Exchange:
         parts = self._codec.decode(payload)
         out = self._take([frame], parts)
         if self._waiting and self._waiting[-1].frame is frame:
-            self._pieces.learn(frame.raw, parts)
+            self._pieces.learn(frame.raw, parts, can_omit=self._codec.can_omit and self._frames.can_omit)
             self._learn_behind(frame, parts)
         return out
 
@@ -354,6 +354,12 @@ class Exchange:
             self._move()
             self._make_room(waiting)
         return self._send()
+
+    def _without_piece(self, data: bytes) -> bytes:
+        """What is left of a known frame without the piece of a native call in it."""
+        waiting = WaitingFrame(Frame(data, data[6:-2]))
+        waiting.changed, waiting.can_omit = True, self._pieces.can_omit
+        return self._bytes(waiting)
 
     def _mend(self, mended: MendedFrames, frames: list[Frame]) -> list[Frame]:
         """The frames that may be read now, as they should have come."""
@@ -404,12 +410,6 @@ class Exchange:
         lane.expect_text(waiting, len(piece))
         lane.apply(waiting, items)
         return self._send()
-
-    def _piece_alone(self, number: int, payload: bytes, piece: CallPiece) -> bytes:
-        """A known frame whose text is a piece of a call's argument, and no other that waits."""
-        for new in self._codec.encode(payload, [(number, piece)], can_omit=True):
-            return b"data: %b\n\n" % new
-        return b""
 
     def _text_behind(self, lane: LaneFrames, data: bytes, text: str) -> bytes:
         """What leaves with a known frame that comes while others wait. No wire with parts in its messages has such."""
@@ -493,7 +493,9 @@ class Exchange:
         """Whether the next frame was an error that quotes a call, and has become frames with that call."""
         if frame.data is None or not frame.complete or not answers.waits_for(frame.data):
             return False
-        if any(lane.is_open or lane.lane.has_open_call or lane.lane.client_calls for lane in self._lanes.values()):
+        if any(
+            lane.is_open or lane.lane.calls.any_open or lane.lane.calls.client_calls for lane in self._lanes.values()
+        ):
             return False  # the reply has a call already, or what may be one
         made = answers.instead_of(frame)
         if made is None or answers.note is None:
@@ -528,7 +530,7 @@ class Exchange:
             if isinstance(event, Reasoning):
                 lane.reasons(waiting)
             if isinstance(event, Damage):
-                lane.lane.damaged(event)
+                lane.lane.calls.damaged(event.index, event.defect)
                 continue
             if isinstance(event, ParagraphEnd):
                 lane.lane.end_paragraph()
@@ -542,8 +544,10 @@ class Exchange:
             elif isinstance(event, Text):
                 shows = lane.text(waiting, event.text, place)
                 place = None
-                if self._parts_waiting and (shows or lane.lane.closed_nothing):
-                    self._parts_waiting.decide(waiting, "reasoning" if lane.lane.closed_first else "not_terminal")
+                if self._parts_waiting and (shows or lane.lane.reader.unopened.closed_nothing):
+                    self._parts_waiting.decide(
+                        waiting, "reasoning" if lane.lane.reader.unopened.closed_first else "not_terminal"
+                    )
             elif isinstance(event, CallStart | CallPiece | CallEnd):
                 if isinstance(event, CallStart):
                     self._plan.calls(number)
@@ -625,7 +629,7 @@ class Exchange:
         """
         waiting = WaitingFrame(Frame(b"", None))
         for lane in self._lanes.values():
-            if broken and (lane.is_open or lane.lane.has_open_call):
+            if broken and (lane.is_open or lane.lane.calls.any_open):
                 lane.goes_on()
             else:
                 lane.finish(waiting)
@@ -644,7 +648,7 @@ class Exchange:
             if verdict.dialect is not None and verdict.status in {"lifted", "lowered", "blocked"}:
                 self._reply_watch.message(self._plan.reply_of(number)).lifted += 1
         for number, frames in self._lanes.items():
-            if frames.lane.closed_nothing:
+            if frames.lane.reader.unopened.closed_nothing:
                 self._reply_watch.message(self._plan.reply_of(number)).closed_nothing = True
         said = {(number, note.rule) for number, note in self.notes}  # of what was mended
         return [found for found in self._reply_watch.notes() if (found[0], found[1].rule) not in said]

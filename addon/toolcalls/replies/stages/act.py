@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event
 from toolcalls.processors import Left, Processing
-from toolcalls.replies.stages import End, Item, Native, Stage
+from toolcalls.replies.stages import ITEMS, End, Item, Native, Stage
 
 
 class Act(Stage):
@@ -13,6 +13,8 @@ class Act(Stage):
     `quiet`, `passed`, `streams`, `held` and `passes_piece` are the short ways of text and of pieces of a call, see
     `Processing`.
     """
+
+    looks_at = ITEMS
 
     def __init__(self, processing: Processing) -> None:
         self.quiet = processing.quiet

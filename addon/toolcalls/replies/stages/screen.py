@@ -15,11 +15,13 @@ from toolcalls.processors.careless_calls import Hidden
 from toolcalls.processors.guarded_text import GuardedText
 from toolcalls.processors.screening import ScreenedText, TooManyCandidates
 from toolcalls.replies.calls import Calls
-from toolcalls.replies.stages import End, Item, Stage
+from toolcalls.replies.stages import ITEMS, End, Item, Stage
 
 
 class Screening(Stage):
     """Removes blocked calls from a lane's text as it leaves. `room`: how many undecided characters may be held."""
+
+    looks_at = ITEMS
 
     def __init__(self, screened: ScreenedText | GuardedText, calls: Calls, *, room: int) -> None:
         self._screened = screened

@@ -49,6 +49,8 @@ class Twins(Stage):
     lacking       whether a tool requires arguments, in a whole reply; None in a stream
     """
 
+    looks_at = (Native,)
+
     def __init__(
         self, calls: Calls, *, mends_empty: bool = False, lacking: Callable[[str], bool] | None = None
     ) -> None:

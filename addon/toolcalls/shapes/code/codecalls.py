@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.code.pythonic import Block, Pythonic
-from toolcalls.shapes.json.brokenjson import skip_json
-from toolcalls.shapes.json.completejson import calls_meant, complete_object
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, object_arguments, object_of
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.call_block import CallRules
+from toolcalls.shapes.json.call_reader import CallReader
+from toolcalls.shapes.json.closing import take_surplus
+from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, object_of, own_arguments
 from toolcalls.shapes.words import KEY, NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS
@@ -82,11 +82,7 @@ class CodeCalls:
         scan.take(size)
         scan.take((yield from scan.space()))
         sink.begin(name)
-        unclosed = list[str]()
-        if not (yield from object_arguments(scan, sink, unclosed)):
-            if scan.rest() or not scan.ended:
-                sink.fail()
-                yield from skip_json(scan, unclosed)  # what is in them is the call's own
+        if not (yield from own_arguments(scan, sink)):
             return False
         yield from take_surplus(scan, sink, (")",) if in_parentheses else ())
         if in_parentheses and not (yield from accept(scan, ")")):
@@ -109,21 +105,15 @@ class CodeCalls:
         scan.take((yield from scan.space()))
         if not (yield from scan.starts("{")):
             return False
-        found = yield from complete_object(scan)
-        meaning = calls_meant(found.json, tools) if found is not None else []
-        if found is None or not meaning or not all(call.arguments for call in meaning):
+        reader = CallReader(scan, sink, tools, CallRules("message"))
+        found = yield from reader.object()
+        if not found.whole or not all(call.arguments for call in found.calls):
             return False
         if not (yield from accept(scan, ")")) or not (yield from ends_line(scan, 0)):
             return False
-        for number, call in enumerate(meaning):
-            sink.begin(call.name)
-            sink.piece(call.arguments)
-            if number + 1 < len(meaning):
-                sink.end()
-        for repair in found.repairs:
-            sink.note_repair(repair)
-        sink.end()
-        return True
+        own = reader.report(found)
+        reader.end()
+        return own
 
     # Writing
 

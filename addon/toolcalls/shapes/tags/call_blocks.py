@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from toolcalls.shapes import CallSink
-from toolcalls.shapes.tags.closing_tags import CALL_END, DUPLICATE_CLOSER
-from toolcalls.shapes.tags.tags import Tags
+from toolcalls.shapes.tags.tag_patterns import Tags
+from toolcalls.shapes.tags.value_end import CALL_END, DUPLICATE_CLOSER
 from toolcalls.text.scanner import Scanner, Step
 
 

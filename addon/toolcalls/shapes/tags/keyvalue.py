@@ -1,7 +1,7 @@
 """Calls as a name with pairs of key and value: `OPEN N (<arg_key>K</arg_key><arg_value>V</arg_value>)* CLOSE`.
 
 Nothing is escaped and no line end is layout: a value is what is between its tags, to the last character.
-`closing_tags` says which of the tags in a value ends it: its closer counts where another pair follows, or the call's
+`value_end` says which of the tags in a value ends it: its closer counts where another pair follows, or the call's
 closer, or the next call. White space between tags means nothing. `pairs` reads what is in front of a value, also
 where half of its tags are missing.
 
@@ -18,10 +18,10 @@ from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept
 from toolcalls.shapes.tags.call_blocks import block_end, calls_of_block
-from toolcalls.shapes.tags.closing_tags import CALL_END, tag_value, take_doubled
 from toolcalls.shapes.tags.jsonbody import json_body
 from toolcalls.shapes.tags.pairs import Opening, Pairs, PairTags, gap, glued, take_gap
-from toolcalls.shapes.tags.tags import Tags
+from toolcalls.shapes.tags.tag_patterns import Tags
+from toolcalls.shapes.tags.value_end import CALL_END, read_value, take_doubled
 from toolcalls.shapes.words import MAX_WORD, NAME, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json, to_text
@@ -171,7 +171,7 @@ class KeyValue:
                 sink.note_repair(repair)
             value = arguments.value(pairs.given(head.key))
             yield from take_doubled(scan, sink, pairs, f"<{self.value}>")
-            end = yield from tag_value(scan, value, pairs)
+            end = yield from read_value(scan, value, pairs)
             if end is None:
                 return False
             value.end(literal=head.string)

@@ -3,7 +3,7 @@
 Models leave out tags, and servers eat them. A pair of which half is missing is read where the schema leaves one
 reading: its key is a declared parameter that the call lacks so far (without a schema, a plain word). So a key in front
 of a value may lack its opening or its closing tag, and a value its opening tag; a value that has no closing tag ends at
-the next such key (`closing_tags`). Tags also come twice, in the place of others, or where they mean nothing: in front
+the next such key (`value_end`). Tags also come twice, in the place of others, or where they mean nothing: in front
 of such a key, and after it. What is damaged is noted. In a value, the same pair is data where it has a closing
 tag of its own after which the call cannot go on.
 
@@ -20,7 +20,9 @@ from typing import NamedTuple
 
 from toolcalls.events import Repair
 from toolcalls.shapes import CallSink
-from toolcalls.shapes.tags.closing_tags import (
+from toolcalls.shapes.tags.call_end import calls_follow
+from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, unbracketed
+from toolcalls.shapes.tags.value_end import (
     CALL,
     CALL_END,
     CLOSER,
@@ -28,10 +30,8 @@ from toolcalls.shapes.tags.closing_tags import (
     REOPENED,
     UNBRACKETED,
     WRONG,
-    calls_follow,
-    unbracketed,
+    is_quoted,
 )
-from toolcalls.shapes.tags.tags import Parts, PatternPart, Tags
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -277,7 +277,7 @@ class PairTags:
 
 
 class Pairs:
-    """What the values of one call are in (`closing_tags.Surroundings`), and which it has so far.
+    """What the values of one call are in (`value_end.Surroundings`), and which it has so far.
 
     first   a call that begins so many characters from here, None for none
     """
@@ -366,7 +366,7 @@ class Pairs:
         _, length = yield from self._tags.closing[self._tags.key].at(scan, space)
         return _Key(key, space + length, closed=True, repairs=("unopened_key",)) if length else None
 
-    # `closing_tags.Surroundings`
+    # `value_end.Surroundings`
 
     def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Another pair, a closer, the next call, or the end of the reply."""
@@ -397,12 +397,14 @@ class Pairs:
         opening = yield from self._first(scan, ahead, None)
         return opening.length if opening else 0
 
-    def begins_next(self, scan: Scanner, ahead: int) -> Step[int]:
-        """The length of what is in front of another value of this call, one that it lacks so far; 0 for none."""
+    def begins_next(self, scan: Scanner, ahead: int, *, first: bool) -> Step[bool]:  # noqa: ARG002 - a head is whole
+        """Another value of this call, one that it lacks so far."""
         if not scan.text.startswith("<", scan.pos + ahead):
-            return 0
+            return False
         head = yield from self.head(scan, ahead, damaged=True, strays=_BEHIND_VALUE)
-        return head.length if head is not None and self._lacks(head.key) else 0
+        if head is None or not self._lacks(head.key):
+            return False
+        return not (yield from is_quoted(scan, self, ahead + head.length, twice=False))
 
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
         """A pair whose key was given."""

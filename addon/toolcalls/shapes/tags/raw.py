@@ -27,7 +27,7 @@ def up_to_tag(scan: Scanner, value: Value) -> Step[int | None]:
         text, pos = scan.text, scan.pos
         found = text.find("<", pos)
         stop = len(text) if found < 0 else found
-        kept = _trailing_line_end(text, pos, stop)
+        kept = trailing_line_end(text, pos, stop)
         if found < 0:
             kept = 0 if scan.ended else kept or int(text.endswith("\r", pos))  # half a CRLF, perhaps
         if stop - kept > pos:
@@ -51,7 +51,8 @@ def on_own_lines(text: str) -> str:
     return f"\n{text}\r\n" if text.endswith("\r") else f"\n{text}\n"
 
 
-def _trailing_line_end(text: str, start: int, stop: int) -> int:
+def trailing_line_end(text: str, start: int, stop: int) -> int:
+    """The length of the line end that `text[start:stop]` ends with, 0 for none."""
     if stop == start or text[stop - 1] != "\n":
         return 0
     return 2 if text.endswith("\r\n", start, stop) else 1

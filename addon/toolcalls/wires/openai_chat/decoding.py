@@ -29,7 +29,7 @@ from toolcalls.events import (
 )
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape
-from toolcalls.values.nesting import Nesting
+from toolcalls.values.json_tokenizer import Nesting
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, Part
 from toolcalls.wires.openai_chat.calls import CUSTOM, INPUT_BEGINS, INPUT_ENDS, LEGACY
