@@ -215,7 +215,13 @@ def _json_elements(name: str, text: str, tools: Sequence[str]) -> Iterator[Candi
             yield _made(NameInTag, "header and JSON", what, name, settings)
             outer = _around(text, text.find(opens), text.rfind(behind[1]) + len(behind[1]))
             if all(outer):
-                yield _made(NameInTag, "header and JSON", what, name, {**settings, "wrapper": outer})
+                yield _made(
+                    NameInTag,
+                    "header and JSON",
+                    what,
+                    name,
+                    settings | {"before": outer[0], "after": outer[1], "between": ""},
+                )
         return
 
 
