@@ -40,6 +40,8 @@ class Pairs:
     first   a call that begins so many characters from here, None for none
     """
 
+    balances = True
+
     def __init__(
         self,
         tags: PairTags,
