@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from support import manyflows
 from support.repository import shared_path
+from toolcalls.flows.flow_records import record_of
 from toolcalls.insight import conversation, replies
 from toolcalls.insight.agents import agent_of, session_of
 from toolcalls.insight.conversation import Message, RequestSummary, request_summary
@@ -24,7 +25,6 @@ from toolcalls.insight.session_page import session_body
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.text_diff import rewording
 from toolcalls.insight.turn import Turn, outcome_of, turn_of
-from toolcalls.mitm.flow_records import record_of
 from toolcalls.route import Price
 
 

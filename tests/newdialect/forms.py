@@ -16,21 +16,19 @@ from toolcalls.shapes import Dialect, Form
 from toolcalls.shapes.code.delimited_object import DelimitedObject
 from toolcalls.shapes.code.pythonic import Pythonic
 from toolcalls.shapes.headers.header import Header
-from toolcalls.shapes.headers.jsonelement import JsonElement
-from toolcalls.shapes.headers.namedjson import NamedJson
-from toolcalls.shapes.json.jsonlist import JsonList
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.headers.name_in_tag import NameInTag
+from toolcalls.shapes.headers.name_in_words import NameInWords
+from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.shapes.tags.content import Escaped, Layout, Printed, Verbatim
 from toolcalls.shapes.tags.form import FunctionTags, TagForm
-from toolcalls.shapes.tags.keyvalue import KeyValue
+from toolcalls.shapes.tags.pair_form import PairForm
 
 TOKEN = r"(?:<[^<>\n]{1,60}>|\[[^\[\]\n\"{}]{1,60}\]|[^\s\w<>\[\]{}\"']{1,20}\w*[^\s\w<>\[\]{}\"']{0,20})"
 TAG = r"(?:<[^<>\n]{1,60}>|\[[^\[\]\n\"{}]{1,60}\])"
 BEFORE = re.compile(rf"((?:{TOKEN})+)\s*\Z")
 BEHIND = re.compile(rf"\s*((?:{TOKEN})+)")
 NAME = re.compile(r"[A-Za-z_][\w.:/-]*")
-NAME_KEYS = ("name", "tool_name", "tool", "function")
-ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
 
 
 @dataclass(frozen=True)
@@ -123,7 +121,7 @@ def _jsons(text: str, bracket: str) -> Iterator[tuple[int, int, Any]]:
 def _is_call(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    return any(isinstance(value.get(key), str) for key in NAME_KEYS) and any(key in value for key in ARGUMENT_KEYS)
+    return any(isinstance(value.get(key), str) for key in NAMES) and any(key in value for key in ARGUMENTS)
 
 
 def _around(text: str, start: int, end: int) -> tuple[str, str]:
@@ -145,31 +143,29 @@ def _json_tags(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
         opening, behind = _around(text, start, end)
         last = re.findall(TOKEN, opening)
         line = text[len(text[:start].rstrip()) : start]
-        key = next(key for key in ARGUMENT_KEYS if key in value)
+        key = next(key for key in ARGUMENTS if key in value)
         for mark in dict.fromkeys((last[-1] if last else "", opening)):
             for closing in _closers(mark, behind) or [""]:
                 settings: dict[str, Any] = {"opening": (mark,)}
                 settings |= {"closing": (closing,)} if closing else {"closed": False}
-                settings |= ({} if key == "arguments" else {"arguments": key}) | (
-                    {} if line == "\n" else {"line": line}
-                )
+                settings |= ({} if key == "arguments" else {"arguments": key}) | ({"line": line} if line else {})
                 settings |= _place(mark)
                 if not mark:
                     continue
                 what = f"a JSON object behind `{mark}`."
-                yield _made(JsonTags, "JSON in tags", what, name, settings)
+                yield _made(MarkedJson, "JSON in tags", what, name, settings)
                 if mark != opening:
                     wrapper = opening.removesuffix(mark)
                     ends = [one for one in _closers("", behind[len(closing) :]) if one]
                     for outer in ends:
-                        yield _made(JsonTags, "JSON in tags", what, name, {**settings, "around": (wrapper, outer)})
+                        yield _made(MarkedJson, "JSON in tags", what, name, {**settings, "around": (wrapper, outer)})
         for outer in _wrappers(text, found, opening, behind):
             settings = {"opening": (opening,), "closing": (_closers(opening, behind) or [""])[:1], "around": outer}
             if opening and settings["closing"][0]:
                 settings["closing"] = tuple(settings["closing"])
-                settings |= {} if line == "\n" else {"line": line}
+                settings |= {"line": line} if line else {}
                 what = f"a JSON object behind `{opening}`, in `{outer[0]}`."
-                yield _made(JsonTags, "JSON in tags", what, name, settings | _place(opening))
+                yield _made(MarkedJson, "JSON in tags", what, name, settings | _place(opening))
 
 
 def _wrappers(text: str, found: Sequence[tuple[int, int, Any]], opening: str, behind: str) -> Iterator[tuple[str, str]]:
@@ -192,10 +188,10 @@ def _json_lists(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
         for closing in [*_closers(opening, behind), ""]:
             settings: dict[str, Any] = {"opening": (opening,)}
             settings |= {"closing": (closing,)} if closing else {"closed": False}
-            settings |= ({"line": line} if line else {}) | _place(opening)
+            settings |= {"brackets": ("[",)} | ({"line": line} if line else {}) | _place(opening)
             if opening:
                 what = f"a JSON array behind `{opening}`."
-                yield _made(JsonList, "arrays behind a mark", what, name, settings)
+                yield _made(MarkedJson, "arrays behind a mark", what, name, settings)
         return
 
 
@@ -216,10 +212,16 @@ def _json_elements(name: str, text: str, tools: Sequence[str]) -> Iterator[Candi
             closing = behind[1].replace(called, "{name}")
             what = f"the arguments as JSON in an element that begins with `{opens}` and the tool's name."
             settings: dict[str, Any] = {"start": opens, "closing": closing}
-            yield _made(JsonElement, "header and JSON", what, name, settings)
+            yield _made(NameInTag, "header and JSON", what, name, settings)
             outer = _around(text, text.find(opens), text.rfind(behind[1]) + len(behind[1]))
             if all(outer):
-                yield _made(JsonElement, "header and JSON", what, name, {**settings, "wrapper": outer})
+                yield _made(
+                    NameInTag,
+                    "header and JSON",
+                    what,
+                    name,
+                    settings | {"before": outer[0], "after": outer[1], "between": ""},
+                )
         return
 
 
@@ -275,7 +277,7 @@ def _key_values(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
     base |= {"line": "\n"} if "\n" in parts["line"] else {}
     what = f"a name with pairs of key and value in `<{parts['call']}>`."
     for around in ({"wrapper": parts["outer"]}, {}) if parts["outer"] else ({},):
-        yield _made(KeyValue, "keys and values", what, name, {**around, **base})
+        yield _made(PairForm, "keys and values", what, name, {**around, **base})
 
 
 # --- a name, then its arguments ---------------------------------------------------------------------------------------
@@ -310,7 +312,7 @@ def _named(name: str, text: str, tools: Sequence[str]) -> Iterator[Candidate]:
                 elif not tokens and (tools or (between and not re.search(r"\w", between) and opening.count(" ") < 3)):
                     layout = template.replace("{arguments}", "{json}")
                     settings: dict[str, Any] = {"opening": (opening,), "behind": ((between, (ends,) if ends else ()),)}
-                    yield _made(NamedJson, "agents and gateways", what, name, {**settings, "layout": layout})
+                    yield _made(NameInWords, "agents and gateways", what, name, {**settings, "layout": layout})
         return
 
 

@@ -14,7 +14,8 @@ import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.json.callobject import CallObject
+from toolcalls.shapes.json.call_block import CallRules
+from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.jsonvalue import value
 from toolcalls.shapes.tags.elements import Behind, Kept, OpeningTag, closing_tag, inside, opening_tag
 from toolcalls.shapes.tags.entities import CDATA, Decoded, cdata, decode, escape
@@ -87,16 +88,14 @@ class _Forge(Grammar):
 
     def _legacy(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """`{"server_name": S, "tool_name": N, "arguments": J}`."""
-        body = CallObject(scan, sink, tools, stream=True)
-        if not (yield from body.read()):
-            if body.begun and not scan.ended:
-                sink.fail()
-                yield from inside(scan, "tool", Kept(), _anything)
+        reader = CallReader(scan, sink, tools, CallRules(sure=False, arguments=""))
+        body = yield from reader.object()
+        if not body.whole and body.begun and not scan.ended:
+            sink.fail()
+            yield from inside(scan, "tool", Kept(), _anything)
+        if not body.whole or body.problem is not None:
             return False
-        if not body.begun:
-            if body.problem is not None:
-                return False
-            body.begin()
+        reader.report(body)
         return (yield from _end(scan, sink))
 
     def write_call(self, call: Call, tools: Toolbox) -> str:

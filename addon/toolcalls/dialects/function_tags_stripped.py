@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.tags.call_body import CallBody
+from toolcalls.shapes.tags.call_body import NamedBody
 from toolcalls.shapes.tags.call_end import block_end
 from toolcalls.shapes.tags.form import FunctionTags
 from toolcalls.text.scanner import Scanner, Step
@@ -69,7 +69,7 @@ class _Stripped(FunctionTags):
         scan.take(size)
         sink.begin(name)
         sink.note_repair("missing_opener")
-        if not (yield from CallBody(self, scan, sink, tools, name).read()):
+        if not (yield from NamedBody(self, scan, sink, tools, name).read()):
             return False
         return (yield from block_end(scan, sink, self, wrappers=0))
 

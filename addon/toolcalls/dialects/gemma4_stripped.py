@@ -49,7 +49,9 @@ class _Stripped(DelimitedObject):
             return False
         if name not in tools or not (yield from scan.among(_BRACKETS, len(before) + len(name))):
             return False
-        if self.delimiter != _CTRL and (yield from _first_mark(scan, len(before) + len(name) + 1)) == _CTRL:
+        inside = len(before) + len(name) + 1
+        mark = yield from scan.search(_FIRST, inside, inside + _MOST, len(_CTRL))
+        if self.delimiter != _CTRL and mark is not None and mark.group() == _CTRL:
             return (yield from replace(self, delimiter=_CTRL).read(scan, sink, tools))
         return (yield from super().read(scan, sink, tools))
 
@@ -68,15 +70,6 @@ def _first_key(scan: Scanner, ahead: int, keys: tuple[str, ...]) -> Step[bool]:
     spelt = tuple(f"{mark}{key}{mark}" for key in keys for mark in ("", '"', "'"))
     key = yield from scan.among(spelt, inside)
     return key is not None and (yield from scan.starts(":", (yield from scan.space(inside + len(key)))))
-
-
-def _first_mark(scan: Scanner, ahead: int) -> Step[str]:
-    """The first thing from here on that may begin a string or end the arguments; "" where none is near."""
-    while True:
-        found = _FIRST.search(scan.text, scan.pos + ahead, scan.pos + ahead + _MOST)
-        if found is not None or scan.ended or scan.rest() >= ahead + _MOST:
-            return found.group() if found else ""
-        yield
 
 
 DIALECT = _Stripped(

@@ -12,7 +12,7 @@ That is read where the tool has one parameter or none that is known; it is calle
 """
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.tags.call_body import CallBody
+from toolcalls.shapes.tags.call_body import NamedBody
 from toolcalls.shapes.tags.call_end import block_end
 from toolcalls.shapes.tags.content import Printed
 from toolcalls.shapes.tags.form import FunctionTags
@@ -45,7 +45,7 @@ class _MiMo(FunctionTags):
         scan.take(wrapper + tag.length)
         name = sink.begin(tag.name)
         key = (tools.keys(name) or (_FREE,))[0]
-        body = CallBody(self, scan, sink, tools, name)
+        body = NamedBody(self, scan, sink, tools, name)
         value = body.arguments.value(body.values.given(key), string=True)
         repair = yield from read_value(scan, value, body.values)
         if repair is None:

@@ -7,7 +7,7 @@ Only declared tools are called. An array is its name repeated or `<item>`s in an
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.tags.emptyelement import empty_element, empty_openers
 from toolcalls.shapes.tags.nested import NAME
-from toolcalls.shapes.tags.tagnamed import TagNamed
+from toolcalls.shapes.tags.tool_elements import ToolElements
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -26,7 +26,7 @@ ABOUT = About(
 )
 
 
-_FORM = TagNamed("morph_xml", any_items=False, json=False)
+_FORM = ToolElements("morph_xml", any_items=False, json=False)
 
 
 class _Morph(Grammar):

@@ -6,11 +6,12 @@ declared: it is no call where a tag has an attribute that only a declaration has
 what the tool requires.
 """
 
-from toolcalls.shapes import About, Call, CallSink, Unwritable
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.tags.entities import escape_attribute
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.opening_tag import Tag, declared_attributes, other_attributes
 from toolcalls.shapes.tags.value_end import CALL_END
+from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -30,14 +31,9 @@ _FIRST = ("name", "tool", "function", "tool_name", "function_name", "id", "call_
 
 
 class _Named(TagForm):
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The tags up to the first attribute, which distinguishes them from other forms."""
-        return tuple(f"<{element} {key}=" for element in (self.call, *self.misspelt) for key in _FIRST)
-
     def write_call(self, call: Call, tools: Toolbox) -> str:
         """One call's element, with JSON in it."""
-        if not call.name or call.name != call.name.strip() or tools.resolve(call.name) != call.name:
-            raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
+        check_resolved(call.name, tools)
         members(call.arguments)
         return f'<{self.call} name="{escape_attribute(call.name)}">{call.arguments}</{self.call}>'
 
@@ -77,4 +73,4 @@ class _Either(_Named):
         return (yield from super().read(scan, sink, tools))
 
 
-DIALECT = _Either("named_tags", wrappers=(), call="tool_call", misspelt=("function_call", "tool_use"))
+DIALECT = _Either("named_tags", wrappers=(), call="tool_call", misspelt=("function_call", "tool_use"), opened_by=_FIRST)

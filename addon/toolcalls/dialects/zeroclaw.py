@@ -11,9 +11,10 @@ import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.json.callobject import CallObject
+from toolcalls.shapes.json.call_block import CallRules
+from toolcalls.shapes.json.call_reader import CallReader
+from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.jsonvalue import accept, checked
-from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.words import NAME, character, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -30,6 +31,7 @@ shell>ls -la""",
 )
 
 _FENCE, _FENCE_END = "```tool_call", "```"
+_RULES = CallRules(sure=False, arguments="", ends=(_FENCE_END,))
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _LINE_END = re.compile(r"[\r\n]")
 _PROGRAMS = ("command", "cmd", "code", "script")  # what tools that run something require, whatever else they take
@@ -64,11 +66,12 @@ class _Zeroclaw(Grammar):
 
 def _in_fence(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     """A JSON object and the fence's end."""
-    call = CallObject(scan, sink, tools, stream=True)
-    if not (yield from call.read()):
-        broken = yield from call.skip_broken((_FENCE_END,))
-        if call.begun and (broken or not scan.ended) and (yield from accept(scan, _FENCE_END)):
-            sink.end()
+    reader = CallReader(scan, sink, tools, _RULES)
+    call = yield from reader.object()
+    if not call.whole:
+        broken = yield from reader.skip_broken(call)
+        if reader.open and (broken or not scan.ended) and (yield from accept(scan, _FENCE_END)):
+            reader.end()
             return True
         return False
     if call.problem is not None:
@@ -77,11 +80,10 @@ def _in_fence(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     closed = yield from accept(scan, _FENCE_END)
     if not closed and scan.ended and scan.cut:
         return False
-    if not call.begun:
-        call.begin()
+    reader.report(call)
     if not closed:
         sink.note_repair("missing_closer")
-    sink.end()
+    reader.end()
     return True
 
 

@@ -153,6 +153,11 @@ class Calls:
         self.native_at.clear()
 
     @property
+    def native_open(self) -> bool:
+        """Whether a native call has begun of whose arguments more must come."""
+        return any(call.is_open for call in self.natives.values())
+
+    @property
     def any_open(self) -> bool:
         """Whether a call is not complete yet."""
         return not all(call.complete for row in (self.from_text, self.natives) for call in row.values())

@@ -1,60 +1,21 @@
-"""One lane of a reply (a choice, a block): drives its row of stages.
+"""One lane of a reply (a choice, a block): reads its text, and takes what it reads through the row of stages.
 
-In go the text, the native events and the ends of one lane, out come items (see `stages`). The usual piece of text and
-the usual piece of a call have short ways, composed once when the lane is built; all else goes through the row.
-
-Past 300 lines by a few: the short ways are composed from the row, and must do what the long way does.
+In go the text, the native events and the ends of one lane, out come items (see `stages`). The lane is the stage `read`,
+the first of its row: text becomes call events here, and a native call ends the text before it. After it, each item goes
+through those stages alone that look at its kind. What can be decided faster than that, `short_ways.py` says.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, partial
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Markup, Reason, Text
-from toolcalls.replies.calls import Calls, ClientCall
-from toolcalls.replies.stages import End, Item, Native, Stage
-from toolcalls.replies.stages.act import Act
-from toolcalls.replies.stages.end import Finishing
-from toolcalls.replies.stages.judge import Judge
-from toolcalls.replies.stages.number import Number
-from toolcalls.replies.stages.read import Read
-from toolcalls.replies.stages.reasoned_calls import ReasonedCalls
-from toolcalls.replies.stages.reread import Reread
-from toolcalls.replies.stages.screen import Screening
-from toolcalls.replies.stages.thoughts import Thoughts
-from toolcalls.replies.stages.twins import Twins
-from toolcalls.replies.stages.write import Write
+from toolcalls.events import CallEnd, CallPiece, CallStart, Markup, Reason
+from toolcalls.reading.reader import Reader
+from toolcalls.replies.calls import Calls
+from toolcalls.replies.row import Row
+from toolcalls.replies.short_ways import numbered_piece, passing_piece, passing_text, streamed_piece
+from toolcalls.replies.stages import ITEMS, End, Item, Native
 from toolcalls.text.markdown import Position
-
-type _Feed = Callable[[Iterable[Item]], Iterator[Item]]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The stages of one lane, in order; None for one that the plan leaves out.
-
-    releases_text   whether undecided text leaves when no more may be held
-    """
-
-    read: Read
-    thoughts: Thoughts | None
-    reasoned: ReasonedCalls | None
-    act: Act | None
-    reread: Reread | None
-    twins: Twins | None
-    number: Number
-    write: Write | None
-    judge: Judge
-    screen: Screening | None
-    end: Finishing
-    releases_text: bool
-
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """Those that there are."""
-        read = (self.read, self.thoughts, self.reasoned, self.act, self.reread)
-        row = (*read, self.twins, self.number, self.write, self.judge, self.screen, self.end)
-        return tuple(stage for stage in row if stage is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,339 +33,211 @@ class MessagePlace:
 class Lane:
     """The state of one lane.
 
-    passes    whether a piece is text that nothing can happen to. If so, it has been read; if not, `text` takes it
-    finished  the lane has ended, and nothing came after that
+    passes        whether a piece is text that nothing can happen to. If so, it has been read; if not, `text` takes it
+    passes_piece  what becomes of a piece of a native call that nothing can happen to. If there is an answer, it was
+                  read; if not, `native` takes it
+    finished      the lane has ended, and nothing came after that
     """
 
-    def __init__(self, row: Row, calls: Calls) -> None:
-        self.passes = _passes(row)
+    def __init__(self, reader: Reader, row: Row, calls: Calls) -> None:
+        self.reader = reader
+        self.row = row
+        self.calls = calls
         self.finished = False
-        self._row = row
-        self._calls = calls
-        self._text = row.read.text
-        self._reads_piece = row.read.streams if row.write is None and row.act is None else None
-        self._numbered = row.number.numbered
-        self._streams = _streams(row)
-        self._shows = _shows(row)
-        self._answers = _answers(row)
-        self._passes_piece = _passes_piece(row)
-        self._stages = row.stages
-        feeding = [stage for stage in self._stages if type(stage).feed is not Stage.feed]
-        self._feeds: list[_Feed] = [stage.feed for stage in feeding]
-        self._feeds_behind_read = self._feeds[1:]
-        self._act = row.act
-        self._feeds_behind_act = () if row.act is None else self._feeds[feeding.index(row.act) + 1 :]
+        self._known = 0  # how many whole native calls the reader knows
+        self._at_once = row.at_once
+        self._fed_at_once = [stage.feed for stage in self._at_once if stage.looks_at]
+        self._one_by_one = stages = row.one_by_one
+        self._ways = _ways(tuple([stage.looks_at for stage in stages]))
+        self.passes = passing_text(reader, row)
+        self.passes_piece = passing_piece(row, calls)
+        self._numbered = numbered_piece(row)
+        self._streamed = streamed_piece(row, self._behind)
 
-    @property
-    def client_calls(self) -> list[ClientCall]:
-        """The calls that the client is given, in order."""
-        return self._calls.client_calls
-
-    @property
-    def has_open_call(self) -> bool:
-        """Whether a call is not complete yet."""
-        return self._calls.any_open
-
-    @property
-    def decides_at_end(self) -> bool:
-        """Whether a finish reason would decide something: a call was read, one is open, or text is held."""
-        row, calls = self._row, self._calls
-        if self.may_call_in_reasoning or (row.thoughts is not None and row.thoughts.holds):
-            return True
-        if calls.from_text or row.screen is not None or row.read.holds or (row.write and row.write.adds_at_end):
-            return True
-        return self.writes_at_end or not all(call.complete for call in calls.natives.values())
-
-    @property
-    def may_call_in_reasoning(self) -> bool:
-        """Whether a finish reason may find calls in the message's reasoning."""
-        reasoned = self._row.reasoned
-        return reasoned is not None and reasoned.possible
-
-    @property
-    def writes_at_end(self) -> bool:
-        """Whether there are native calls that are written as text when the lane ends."""
-        write = self._row.write
-        return write is not None and not all(map(write.leaves, self._calls.natives.values()))
-
-    @property
-    def reads_candidate(self) -> bool:
-        """Whether the text so far ends inside a candidate, whatever has become of it."""
-        return self._row.read.inside
-
-    @property
-    def text_call_unclosed(self) -> bool:
-        """Whether the text so far ends inside a call, if only because its closers are missing."""
-        return self._row.read.call_unclosed
-
-    @property
-    def reads_committed_call(self) -> bool:
-        """Whether the text so far ends inside a call that has begun for the client, broken or not."""
-        return self._row.read.reads_committed
-
-    @property
-    def text_argument_open(self) -> bool:
-        """Whether the text so far ends inside a call of whose arguments more must come."""
-        return self._row.read.argument_open
-
-    @property
-    def native_call_open(self) -> bool:
-        """Whether a native call has begun of whose arguments more must come."""
-        return any(call.is_open for call in self._calls.natives.values())
-
-    @property
-    def adds_at_end(self) -> bool:
-        """Whether text of our own leaves behind everything else: a processor's, or what closes a block."""
-        act, write = self._row.act, self._row.write
-        return (act is not None and act.adds_at_end) or (write is not None and write.adds_at_end)
-
-    @property
-    def decides_calls(self) -> bool:
-        """Whether processors decide on calls, of which an open one may still be blocked."""
-        return self._row.act is not None
-
-    def next_block(self) -> MessagePlace:
-        """Where another text block of the same message would begin."""
-        read, reread = self._row.read, self._row.reread
-        filtered = None if reread is None else reread.next_block()
-        return MessagePlace(read.next_block(), filtered, read.may_be_reasoning)
-
-    def finish_part(self) -> Sequence[Item]:
-        """A part of the message ends here, though not the message. What is certain is decided."""
-        self._row.read.know_natives()
-        items: Iterable[Item] = self._row.read.finish_part()
-        thoughts = self._row.thoughts
-        if thoughts is None:
-            return self._fed(items, self._feeds_behind_read)
-        ended = partial(thoughts.finish, End("", is_part=True))
-        return self._fed(_then(thoughts.feed(items), ended), self._feeds_behind_read[1:])
-
-    @property
-    def waits_for_message(self) -> bool:
-        """Whether calls of a part that has ended wait for the end of the message."""
-        return self._row.read.waits_for_message
-
-    @property
-    def closed_nothing(self) -> bool:
-        """Whether a closer of reasoning has come that nothing had opened."""
-        return self._row.read.closed_nothing
-
-    @property
-    def closed_first(self) -> bool:
-        """Whether such a closer came before anything of the text was decided but white space."""
-        return self._row.read.closed_first
-
-    def decline_waiting(self, reason: Reason) -> Sequence[Item]:
-        """Calls that wait for the end of the message are none."""
-        return self._fed(self._row.read.decline_waiting(reason), self._feeds_behind_read)
-
-    def reasons_elsewhere(self) -> None:
-        """The reply has its reasoning in a field of its own."""
-        self._row.read.reasons_elsewhere()
-        if self._row.thoughts is not None:
-            self._row.thoughts.elsewhere = True
-
-    def end_paragraph(self) -> None:
-        """A native call is between what came before this lane and its text."""
-        self._row.read.end_paragraph()
-        if self._row.reread is not None:
-            self._row.reread.end_paragraph()
-
-    def withhold(self, index: int) -> None:
-        """The client is not given the call with this index of its own."""
-        self._calls.withhold(index)
-
-    def doubts(self, reason: str) -> bool:
-        """Whether this finish reason promises calls of which none has come so far."""
-        return self._row.end.doubts(reason)
-
-    def reason(self, reason: str) -> str:
-        """The finish reason that the client is given if the lane ends now with this one."""
-        return self._row.end.reason(reason)
-
-    def keeps(self, reason: str) -> bool:
-        """Whether the client is given this finish reason whatever follows."""
-        return self._row.write is None and self._row.end.keeps(reason)
-
-    def streams(self, piece: str) -> CallPiece | None:
-        """The piece of a call that a piece of text is as a whole; None where `text` must take it."""
-        reads = self._reads_piece
-        if reads is None or self.finished or self._calls.grown:  # whether a native call has closed is asked first
-            return None
-        made = reads(piece)
-        return None if made is None else self._numbered(made)
+    # In
 
     def text(self, piece: str) -> Sequence[Item]:
         """The next piece of text, where it does not just pass."""
         self.finished = False  # some servers go on after the end
-        events = self._text(piece)
-        if len(events) == 1 and self._shows is not None and isinstance(text := events[0], Text):
-            items = self._shows(text)
-            if items is not None:
-                return items
-        elif len(events) == 2:
+        reader, calls = self.reader, self.calls
+        if self._known < len(calls.whole_natives):
+            self._know_natives()
+        if calls.grown:
+            for call in calls.closed():
+                reader.add_native(call.name, call.arguments)
+        events = reader.read(piece) if reader.inside else reader.feed(piece)  # inside a candidate no piece just passes
+        if len(events) == 2:
             markup, made = events
             if isinstance(made, CallPiece) and isinstance(markup, Markup):  # the usual piece inside a call
-                items = self._streams(markup, made)
-                if items is None and self._act is not None:
-                    items = self._held(self._act, markup, made)
-                if items is not None:
+                if self._numbered is not None:
+                    return markup, self._numbered(made)
+                if (items := self._streamed(markup, made)) is not None:
                     return items
-        return self._fed(events, self._feeds_behind_read)
+        return self._through(events)
 
     def native(self, event: CallStart | CallPiece | CallEnd) -> Sequence[Item]:
         """The next event of a native call. It is answered in order, by a `Native`, when it is decided."""
         self.finished = False
-        item = Native((event,))
-        if isinstance(event, CallStart):
-            self._calls.begun.add(event.index)
-        else:
-            answer = self._answers(item)
-            if answer is not None:
-                return (answer,)
-        return self._fed((item,), self._feeds)
+        if not isinstance(event, CallStart):
+            return self._through((Native((event,)),))
+        self.calls.begun.add(event.index)
+        self._know_natives()
+        return self._through((*self.reader.finish(cut=False), Native((event,))))
 
-    def passes_piece(self, piece: CallPiece) -> bool:
-        """Whether a piece of a native call just passes. If so, it has been written down; if not, `native` takes it."""
-        return not self.finished and self._passes_piece(piece)
+    def end_paragraph(self) -> None:
+        """A native call is between what came before this lane and its text."""
+        self.reader.end_paragraph()
+        if self.row.reread is not None:
+            self.row.reread.end_paragraph()
 
-    def damaged(self, damage: Damage) -> None:
-        """The wire noticed something of a native call."""
-        self._calls.damaged(damage.index, damage.defect)
+    def reasons_elsewhere(self) -> None:
+        """The reply has its reasoning in a field of its own."""
+        self.reader.reasons_elsewhere()
+        if self.row.thoughts is not None:
+            self.row.thoughts.elsewhere = True
 
     def release(self) -> Sequence[Item]:
         """No more may be held.
 
         A text client would make a call in text that processors have not seen, so for one such text stays.
         """
+        releases = self.row.releases_text
         items: Iterable[Item] = ()
-        for stage in self._stages:
-            stays = stage in (self._row.read, self._row.write) and not self._row.releases_text
-            items = stage.feed(items) if stays else _then(stage.feed(items), stage.release)
-        return list(items)
+        if releases:
+            self._know_natives()
+            items = self.reader.release()
+        for stage in self._at_once:
+            items = _then(stage.feed(items), stage.release)
+        out = self._behind(items)
+        for place, stage in enumerate(self._one_by_one, 1):
+            if releases or stage is not self.row.write:
+                self._take(stage.release(), place, out)
+        return out
 
-    def finish(self, reason: str, *, is_part: bool = False) -> Sequence[Item]:
-        """The lane's own end. The last item is a `Finish` with the reason that the client is given.
+    def finish_part(self) -> Sequence[Item]:
+        """A part of the message ends here, though not the message. What is certain is decided."""
+        self._know_natives()
+        items: Iterable[Item] = self.reader.finish_part()
+        thoughts = self.row.thoughts
+        if thoughts is None:
+            return self._through(items)
+        ended = _then(thoughts.feed(items), partial(thoughts.finish, End("", is_part=True)))
+        return self._behind(ended if self.row.act is None else self.row.act.feed(ended))
+
+    def decline_waiting(self, reason: Reason) -> Sequence[Item]:
+        """Calls that wait for the end of the message are none."""
+        return self._through(self.reader.decline_waiting(reason))
+
+    def finish(self, end: End) -> Sequence[Item]:
+        """The lane's own end, after which nothing is held. Unless it broke off, the last item is a `Finish` with the
+        reason that the client is given.
 
         Some servers say it twice, and some send native calls between the two; each call has its verdict once.
         """
-        return self._ended(End(reason, is_part))
-
-    def cut(self) -> Sequence[Item]:
-        """The reply is over, and if the lane did not end before, it broke off: nothing is completed any more."""
-        return self._ended(End(None))
-
-    def _ended(self, end: End) -> list[Item]:
         self.finished = True
-        items: Iterable[Item] = ()
-        for stage in self._stages:
+        self._know_natives()
+        items: Iterable[Item] = self.reader.finish(cut=end.cut)
+        for stage in self._at_once:
             items = _then(stage.feed(items), partial(stage.finish, end))
-        return list(items)
+        out = self._behind(items)
+        for place, stage in enumerate(self._one_by_one, 1):
+            self._take(stage.finish(end), place, out)
+        return out
 
-    def _held(self, act: Act, markup: Markup, piece: CallPiece) -> Sequence[Item] | None:
-        """The same two events of a call that processors hold. None where they must take the long way."""
-        left = act.held(markup, piece)
-        if left is None:
-            return None
-        if not left or (len(left) == 1 and left[0] is markup):
-            return (markup,) if left else ()
-        return self._fed(act.leaving(left), self._feeds_behind_act)
+    def _know_natives(self) -> None:
+        """The reader learns of native calls that are whole: one may make a call in text a repetition (condition 6)."""
+        natives = self.calls.whole_natives
+        while self._known < len(natives):
+            self.reader.add_native(natives[self._known].name, natives[self._known].arguments)
+            self._known += 1
 
-    @staticmethod
-    def _fed(items: Iterable[Item], feeds: Sequence[_Feed]) -> list[Item]:
-        for feed in feeds:
+    # Through the row
+
+    def _through(self, items: Iterable[Item]) -> list[Item]:
+        """What becomes of items that were read at once."""
+        for feed in self._fed_at_once:
             items = feed(items)
-        return list(items)
+        out: list[Item] = []
+        self._take(items, 0, out)
+        return out
+
+    def _behind(self, items: Iterable[Item]) -> list[Item]:
+        """The same for items after the stages that are fed all at once."""
+        out: list[Item] = []
+        self._take(items, 0, out)
+        return out
+
+    def _take(self, items: Iterable[Item], place: int, out: list[Item]) -> None:
+        """The same for items that go through the stages from a place on."""
+        ways, stages = self._ways[place], self._one_by_one
+        for item in items:
+            at = ways[type(item)]
+            if at is None:
+                out.append(item)
+            else:
+                self._take(stages[at].feed((item,)), at + 1, out)
+
+    # What there is so far
+
+    @property
+    def decides_at_end(self) -> bool:
+        """Whether a finish reason would decide something: a call was read, one is open, or text is held."""
+        row, calls = self.row, self.calls
+        if self.may_call_in_reasoning or (row.thoughts is not None and row.thoughts.holds):
+            return True
+        if calls.from_text or row.screen is not None or not self.reader.idle or (row.write and row.write.adds_at_end):
+            return True
+        return self.writes_at_end or not all(call.complete for call in calls.natives.values())
+
+    @property
+    def may_call_in_reasoning(self) -> bool:
+        """Whether a finish reason may find calls in the message's reasoning."""
+        reasoned = self.row.reasoned
+        return reasoned is not None and reasoned.possible
+
+    @property
+    def writes_at_end(self) -> bool:
+        """Whether there are native calls that are written as text when the lane ends."""
+        write = self.row.write
+        return write is not None and not all(map(write.leaves, self.calls.natives.values()))
+
+    @property
+    def adds_at_end(self) -> bool:
+        """Whether text of our own leaves behind everything else: a processor's, or what closes a block."""
+        act, write = self.row.act, self.row.write
+        return (act is not None and act.adds_at_end) or (write is not None and write.adds_at_end)
+
+    @property
+    def text_argument_open(self) -> bool:
+        """Whether the text so far ends inside a call of whose arguments more must come."""
+        call = self.reader.unclosed
+        return call is not None and not call.between_arguments
+
+    def keeps(self, reason: str) -> bool:
+        """Whether the client is given this finish reason whatever follows."""
+        return self.row.write is None and self.row.end.keeps(reason)
+
+    def next_block(self) -> MessagePlace:
+        """Where another text block of the same message would begin."""
+        reread, unopened = self.row.reread, self.reader.unopened
+        filtered = None if reread is None else reread.next_block()
+        likely = unopened.likely and not unopened.reasoning_is_over
+        return MessagePlace(self.reader.next_block(), filtered, likely)
+
+
+@cache
+def _ways(looked_at: tuple[tuple[type, ...], ...]) -> list[dict[type, int | None]]:
+    """For each place in a row, the stage that an item from there goes to next, by the item's kind; None for no stage.
+
+    looked_at   the kinds of items that each stage looks at
+    """
+    ways: list[dict[type, int | None]] = [dict.fromkeys(ITEMS)]
+    for at in range(len(looked_at) - 1, -1, -1):
+        ways.insert(0, ways[0] | dict.fromkeys(looked_at[at], at))
+    return ways
 
 
 def _then(items: Iterable[Item], more: Callable[[], Iterable[Item]]) -> Iterator[Item]:
     """The items, and after them what is there by then."""
     yield from items
     yield from more()
-
-
-def _passes(row: Row) -> Callable[[str], bool]:
-    """The short way of text, composed of the stages that see it."""
-    write = row.write
-    if write is not None:
-        if row.screen is not None or row.reread is not None:
-            return _never
-        without = _passes(replace(row, write=None))
-        return lambda piece: write.holds_nothing and without(piece) and write.passed(piece)
-    read, act, thoughts = row.read.passes, row.act, row.thoughts
-    if thoughts is not None:
-        inner = _passes(replace(row, thoughts=None))
-        return lambda piece: thoughts.done and inner(piece)
-    if act is None:
-        return read
-    return lambda piece: act.quiet(piece) and read(piece) and act.passed(piece)
-
-
-def _passes_piece(row: Row) -> Callable[[CallPiece], bool]:
-    """The short way of a piece of a native call, past the stages that see it."""
-    twins, number, act = row.twins, row.number, row.act
-    if row.write is not None:
-        return _never
-    passes = number.passes if act is None else partial(_passes_decided, number, act)
-    return passes if twins is None else lambda piece: twins.is_idle and passes(piece)
-
-
-def _passes_decided(number: Number, act: Act, piece: CallPiece) -> bool:
-    """`number.passes`, where processors must let the piece pass. They are asked last, since they see it then."""
-    return number.keeps_index(piece) and act.passes_piece(piece) and number.passes(piece)
-
-
-def _never(_: object) -> bool:
-    return False
-
-
-def _shows(row: Row) -> Callable[[Text], Sequence[Item] | None] | None:
-    """The short way of text that is read and screened before a text client gets it. It gives None where it must take
-    the long way.
-    """
-    write, screen, act, thoughts = row.write, row.screen, row.act, row.thoughts
-    if write is None or screen is None or row.reread is not None:
-        return None
-
-    def shows(item: Text) -> Sequence[Item] | None:
-        text = item.text
-        if not write.holds_nothing or (thoughts is not None and not thoughts.done):
-            return None
-        if act is not None and not (act.quiet(text) and act.passed(text)):
-            return None
-        write.passed(text)
-        return tuple(screen.feed((item,)))
-
-    return shows
-
-
-def _streams(row: Row) -> Callable[[Markup, CallPiece], Sequence[Item] | None]:
-    """The short way of the usual two events inside a call in text. It gives None where they must take the long way."""
-    act, reread, number, write, screen = row.act, row.reread, row.number, row.write, row.screen
-    if write is not None:
-
-        def streams_as_text(markup: Markup, piece: CallPiece) -> Sequence[Item] | None:
-            if reread is not None or not write.streams or (act is not None and not act.streams(piece)):
-                return None
-            text = write.streamed(*number.streamed(markup, piece))
-            return (text,) if screen is None else tuple(screen.feed((text,)))
-
-        return streams_as_text
-    if act is None:
-        return number.streamed
-    return lambda markup, piece: number.streamed(markup, piece) if act.streams(piece) else None
-
-
-def _answers(row: Row) -> Callable[[Native], Native | None]:
-    """The short way of an event inside a native call. It gives None where the event must take the long way."""
-    twins, number, write = row.twins, row.number, row.write
-    if row.act is not None:
-        return lambda _: None
-
-    def answers(item: Native) -> Native | None:
-        if twins is not None and not twins.is_idle:
-            return None
-        numbered = number.answered(item)
-        return numbered if write is None else write.answered(numbered)
-
-    return answers

@@ -18,14 +18,14 @@ from toolcalls.processors.screening import ScreenedText
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.calls import Calls, ClientCall
-from toolcalls.replies.lane import Lane, MessagePlace, Row
+from toolcalls.replies.lane import Lane, MessagePlace
 from toolcalls.replies.reading_ahead import reasoning_ends
 from toolcalls.replies.reply_mending import ReplyMending
+from toolcalls.replies.row import Row
 from toolcalls.replies.stages.act import Act
 from toolcalls.replies.stages.end import Finishing, FinishMending
 from toolcalls.replies.stages.judge import Judge
 from toolcalls.replies.stages.number import Number
-from toolcalls.replies.stages.read import Read
 from toolcalls.replies.stages.reread import Reread
 from toolcalls.replies.stages.screen import Screening
 from toolcalls.replies.stages.thoughts import Thoughts
@@ -155,8 +155,8 @@ class Plan:
         reasoned = None if self._mending.reasoned is None else self._mending.reasoned(self.reply_of(number))
         thoughts = None if reasoned is None or not self._may_move_reasoning(number) else Thoughts(reasoned.message)
         self._latest = Lane(
+            self._reader(begins, number),
             Row(
-                read=Read(self._reader(begins, number), calls),
                 thoughts=thoughts,
                 reasoned=reasoned,
                 act=None if processing is None else Act(processing),

@@ -42,11 +42,24 @@ from toolcalls.events import (
 )
 from toolcalls.mending.reply_watch import MessageWatch
 from toolcalls.replies.lane import Lane
-from toolcalls.replies.stages import CUT_REASONS, Item, Native
+from toolcalls.replies.short_ways import PieceFate
+from toolcalls.replies.stages import CUT_REASONS, End, Item, Native
 from toolcalls.wires import Part
 from toolcalls.wires.frames import Frame
 
 _OPENERS = 64  # how many frames that only open something may wait
+
+
+class Alike:
+    """Frames that differ in nothing but their piece of a native call.
+
+    vanish   nothing is left of one without its piece, as far as is known
+    """
+
+    __slots__ = ("vanish",)
+
+    def __init__(self) -> None:
+        self.vanish = False
 
 
 class WaitingFrame:
@@ -56,13 +69,15 @@ class WaitingFrame:
     undecided  how many of its characters and events have not become anything yet
     changed    whether it must be encoded anew
     can_omit   whether nothing of it is left without its text or its calls
+    alike      the frames that it is like, where its piece of a native call was known by its bytes
     opens      the lane in which it only opens a place for text; `leads` is the frame that it leaves with then
     """
 
-    __slots__ = ("can_omit", "changed", "frame", "leads", "opens", "parts", "undecided")
+    __slots__ = ("alike", "can_omit", "changed", "frame", "leads", "opens", "parts", "undecided")
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Frame, alike: Alike | None = None) -> None:
         self.frame = frame
+        self.alike = alike
         self.can_omit = False
         self.parts: list[Part] = []
         self.undecided = 0
@@ -105,11 +120,20 @@ class FrameQueue:
             opener.leads = frame
         self._openers = []
 
-    def waits(self, frame: WaitingFrame) -> bool:
-        """Whether a frame cannot leave yet. One that opens something says so only where what it opens stays."""
+    def leaving(self) -> list[WaitingFrame]:
+        """The first frames, as far as they wait for nothing any more."""
+        leaving: list[WaitingFrame] = []
+        for frame in self.frames:
+            if frame.undecided or ((self._openers or frame.leads is not None) and self._waits(frame)):
+                break
+            leaving.append(frame)
+        return leaving
+
+    def _waits(self, frame: WaitingFrame) -> bool:
+        """Whether a frame that is decided waits for others. One that opens something says so only where that stays."""
         if frame.leads is None:
-            return frame.undecided > 0 or frame in self._openers
-        if frame.undecided or frame.leads.undecided:
+            return frame in self._openers
+        if frame.leads.undecided:
             return True
         if frame.opens is not None and frame.leads.changed:
             frame.changed = True
@@ -230,13 +254,13 @@ class LaneFrames:
         frame.undecided += 1
         self.apply(frame, self.lane.native(event))
 
-    def passes_piece(self, piece: CallPiece) -> bool:
-        """Whether a piece of a native call just passes, with nothing else in its frame. If so, it has been read."""
-        if self.endings or not self.lane.passes_piece(piece):
-            return False
+    def passes_piece(self, piece: CallPiece) -> PieceFate | None:
+        """What becomes of a piece of a native call, with nothing else in its frame, to which nothing can happen."""
+        if self.endings or self.lane.finished or (fate := self.lane.passes_piece(piece)) is None:
+            return None
         self._cursor = None
         self.reasonless = True
-        return True
+        return fate
 
     def ends(self, frame: WaitingFrame, finish: Finish, *, last: bool) -> None:
         """This frame gives the lane's finish reason. `last`: nothing of the lane follows.
@@ -245,12 +269,12 @@ class LaneFrames:
         """
         self.reasonless = self.reasonless or self._content not in {None, frame}
         self._content = None
-        if not last and self.lane.doubts(finish.reason):  # some servers give a reason in every frame
+        if not last and self.lane.row.end.doubts(finish.reason):  # some servers give a reason in every frame
             self.endings.append(Ending(frame, finish, waits=True))
             frame.undecided += 1
             return
         if not last and self._leaves_at_once(finish):
-            reason = self.lane.reason(finish.reason)
+            reason = self.lane.row.end.reason(finish.reason)
             frame.parts.append((self.number, Finish(reason)))
             frame.changed = frame.changed or reason != finish.reason
             self.endings = [Ending(frame, finish, waits=False)]
@@ -270,7 +294,7 @@ class LaneFrames:
         self._content = None
         items = self.lane.finish_part()
         self.apply(frame, items)
-        if self.lane.waits_for_message:
+        if self.lane.reader.waits_for_message:
             self.endings.append(Ending(frame, end, waits=True))
             frame.undecided += 1
         return _shows(items)
@@ -304,7 +328,7 @@ class LaneFrames:
         endings, self.endings = self.endings, []
         for ending in endings:
             self._cursor = None
-            items = self.lane.finish(ending.finish.reason, is_part=isinstance(ending.finish, PartEnd))
+            items = self.lane.finish(End(ending.finish.reason, isinstance(ending.finish, PartEnd)))
             if not ending.waits:
                 self.apply(frame, items[:-1])
                 continue
@@ -320,7 +344,7 @@ class LaneFrames:
     def cut(self, frame: WaitingFrame) -> None:
         """Nothing follows, and the lane may not have ended."""
         self._cursor = None
-        self.apply(frame, self.lane.cut())
+        self.apply(frame, self.lane.finish(End(None)))
 
     # The end
 
@@ -342,10 +366,10 @@ class LaneFrames:
             return False
         if lane.may_call_in_reasoning:
             return False
-        if self._keeps_markup and lane.reads_committed_call:
+        if self._keeps_markup and lane.reader.reads_committed:
             return False  # where a call is shown whole, one that never ends is text, in front of the reason
-        if lane.text_call_unclosed or lane.native_call_open:
-            return lane.keeps(finish.reason) and not self._keeps_markup and not lane.decides_calls
+        if lane.reader.unclosed is not None or lane.calls.native_open:
+            return lane.keeps(finish.reason) and not self._keeps_markup and lane.row.act is None
         return True
 
     def _is_end(self, finish: Finish) -> bool:
@@ -353,11 +377,11 @@ class LaneFrames:
         lane = self.lane
         if not lane.decides_at_end and not self.is_open:
             return True
-        if not self.reasonless and (self.is_open or lane.reads_candidate or lane.may_call_in_reasoning):
+        if not self.reasonless and (self.is_open or lane.reader.inside or lane.may_call_in_reasoning):
             return False
         if finish.reason in CUT_REASONS:
             return True
-        if lane.native_call_open or self._holds_part_of_call:
+        if lane.calls.native_open or self._holds_part_of_call:
             return False
         # What is held inside a call is mostly its last closer, after which others are missing.
         return bool(self._text) or not lane.text_argument_open
@@ -423,7 +447,7 @@ class LaneFrames:
             broken = of_text and verdict.status in {"truncated", "malformed"}
             self._place(frame, Markup(""), changed=broken)
             if broken and self._broken_is_text and verdict.index is not None:
-                self.lane.withhold(verdict.index)
+                self.lane.calls.withhold(verdict.index)
                 verdict = msgspec.structs.replace(verdict, index=None)
         self._verdicts.append((self.number, verdict))
 

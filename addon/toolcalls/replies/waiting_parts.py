@@ -28,7 +28,7 @@ class WaitingParts:
         shows = lane.ends_part(waiting, end)
         if shows and self._places:
             self.decide(waiting, "not_terminal")
-        if not lane.lane.waits_for_message:
+        if not lane.lane.reader.waits_for_message:
             return False
         self._places[lane] = len(self._verdicts)
         return True

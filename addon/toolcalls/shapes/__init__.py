@@ -3,7 +3,7 @@
 A shape reads and writes; a dialect is a shape with its strings filled in. A grammar gets three things: a scanner to
 read from, a `CallSink` to report to, and a toolbox to ask. In goes text from an opener on; out come reports of calls
 and their argument JSON, piece by piece. The way back is `write`, from calls to text. Read this file first, then
-`json/jsontags`, a shape that is easy to follow.
+`json/marked_json`, a shape that is easy to follow.
 
 What is where:
 
@@ -133,6 +133,39 @@ class CallSink(Protocol):
 
     def mark_reasoning(self) -> None:
         """What was consumed and is undecided is the model's reasoning."""
+
+
+class Listener:
+    """A `CallSink`, all but its `begin` and `piece`, that keeps nothing and leaves frames as text."""
+
+    def expect(self, name: str) -> None:
+        """Nothing waits for it."""
+
+    def collect(self, size: int) -> bool:  # noqa: ARG002 - it is all the same
+        return True
+
+    def end(self) -> None:
+        """Not kept."""
+
+    def fail(self) -> None:
+        """Not kept."""
+
+    def note_repair(self, name: Repair) -> None:
+        """Not kept."""
+
+    def leave_open(self, closers: tuple[str, ...]) -> None:
+        """Not kept."""
+
+    def may_remove_frame(self) -> bool:
+        return False
+
+    def begins_line(self) -> bool:
+        return False
+
+    def mark_frame(self) -> None:
+        """There is none."""
+
+    mark_text = mark_reasoning = mark_frame
 
 
 class Dialect(Protocol):

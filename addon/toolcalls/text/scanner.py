@@ -28,7 +28,7 @@ SPACE = " \t\r\n"
 
 def prefixes_of(literals: Iterable[str]) -> frozenset[str]:
     """All proper prefixes of `literals`, the empty one too."""
-    return frozenset(literal[:size] for literal in literals for size in range(len(literal)))
+    return frozenset({literal[:size] for literal in literals for size in range(len(literal))})
 
 
 def past(text: str, at: int, characters: str = SPACE) -> int:
@@ -189,6 +189,19 @@ class Scanner:
             ahead = max(ahead, self.rest() - len(literal) + 1)
             yield
         return at - self.pos
+
+    def search(self, pattern: re.Pattern[str], ahead: int, limit: int, longest: int) -> Step[re.Match[str] | None]:
+        """The first match of `pattern` from `ahead` on that ends before `limit`, None for none.
+
+        longest   characters of the part of a match that may be here already
+        """
+        begin = ahead
+        while (found := pattern.search(self.text, self.pos + begin, self.pos + limit)) is None:
+            if self.ended or self.rest() >= limit:
+                return None
+            begin = max(ahead, self.rest() - longest)
+            yield
+        return found
 
     def half(self, literal: str) -> int:
         """How many characters at the end of the unread text may begin `literal`."""

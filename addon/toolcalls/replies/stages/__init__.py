@@ -1,6 +1,6 @@
 """The stages of a reply's way, in the order in which `plan.py` puts them into a row.
 
-    read    text → call events; a native call ends the text before it
+    read    text → call events; a native call ends the text before it (`lane.py`, which drives the others)
     thoughts  reasoning in tags, with which a message begins, goes to its field
     act     processors: rules, loop guard, reactors, filters
     reread  text that filters changed: no call may come of it
@@ -20,11 +20,25 @@ A stage knows neither its neighbours nor the kind of exchange. What later stages
 by way of `calls.py` alone.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from typing import ClassVar
 
 import msgspec
 
-from toolcalls.events import Event
+from toolcalls.events import (
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Event,
+    Finish,
+    Markup,
+    Note,
+    Reasoning,
+    Removed,
+    Text,
+    Verdict,
+    Withdrawn,
+)
 
 # Finish reasons after which nothing may be completed.
 CUT_REASONS = frozenset({"length", "content_filter", "failed"})
@@ -53,16 +67,24 @@ class End(msgspec.Struct, frozen=True, gc=False):
 
 type Item = Event | str | Native
 
+# The kinds of items that go through a row.
+ITEMS = (
+    *(Text, Markup, Removed, Native, CallStart, CallPiece, CallEnd, Withdrawn),
+    *(Reasoning, Verdict, Note, Finish, str),
+)
+
 
 class Stage:
-    """One step of a row. As it is here it changes nothing and holds nothing."""
+    """One step of a row. As it is here it changes nothing and holds nothing.
 
-    def feed(self, items: Iterable[Item]) -> Iterator[Item]:
-        """What leaves for the next items, which were read at once.
+    looks_at   the kinds of items that it is fed; others go past it, also past those that it holds
+    """
 
-        A generator: the stages after have dealt with one item before this one takes the next.
-        """
-        yield from items
+    looks_at: ClassVar[tuple[type, ...]] = ()
+
+    def feed(self, items: Iterable[Item]) -> Iterable[Item]:
+        """What leaves for the next items. The stages after have dealt with one item before this one makes the next."""
+        return items
 
     def release(self) -> Iterable[Item]:
         """Decide what is held, because no more may be held. The reply goes on."""

@@ -15,18 +15,21 @@ class Judge(Stage):
     undeclared   names that nobody declares are all right
     """
 
+    looks_at = (Verdict,)
+
     def __init__(self, calls: Calls, tools: Toolbox, *, undeclared: bool = False) -> None:
         self._calls = calls
         self._tools = tools
         self._undeclared = undeclared
         self._in_text: set[str] = set()  # the tools of the candidates in the lane's text
 
-    def feed(self, items: Iterable[Item]) -> Iterator[Item]:
+    def feed(self, items: Iterable[Item]) -> Iterable[Item]:
         """Nothing changes; which tools the text calls is remembered."""
+        items = list(items)
         for item in items:
             if isinstance(item, Verdict) and item.dialect is not None and item.name is not None:
                 self._in_text.add(self._tools.resolve(item.name))
-            yield item
+        return items
 
     def finish(self, end: End) -> Iterator[Item]:
         """A verdict for each native call, and for each entry that has begun none."""

@@ -1,10 +1,10 @@
 """The index, the id and the form that the client sees of each call. Here the lane's calls are written down."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Verdict, Withdrawn
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Verdict, Withdrawn
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.stages import Item, Native, Stage
 from toolcalls.values.toolbox import Toolbox
@@ -17,6 +17,8 @@ class Number(Stage):
     room      how many characters of a native call's arguments are kept
     """
 
+    looks_at = (Native, CallStart, CallPiece, CallEnd, Verdict)
+
     def __init__(self, calls: Calls, tools: Toolbox, call_id: Callable[[int, str], str], *, room: int) -> None:
         self._calls = calls
         self._tools = tools
@@ -24,45 +26,26 @@ class Number(Stage):
         self._room = room
         self._next = 0  # the first index that no call has, nor any after it
 
-    def streamed(self, markup: Markup, piece: CallPiece) -> tuple[Markup, CallPiece]:
-        """`feed` for the usual two events inside a call in text."""
-        return markup, self.numbered(piece)
-
-    def keeps_index(self, piece: CallPiece) -> bool:
-        """Whether a piece of a native call is one of a call that the client has with the same index."""
-        call = self._calls.natives.get(piece.index)
-        return call is not None and call.index == piece.index
-
-    def passes(self, piece: CallPiece) -> bool:
-        """Whether a piece of a native call stays as it is. If so, it has been written down."""
-        call = self._calls.natives.get(piece.index)
-        if call is None or call.index != piece.index:
-            return False
+    def write_down(self, call: ClientCall, piece: CallPiece) -> None:
+        """The next piece of a native call."""
         call.take(piece)
         self._calls.grown[piece.index] = call
-        return True
 
-    def answered(self, item: Native) -> Native:
-        """`feed` for one native event."""
-        if len(item.parts) != 1:
-            return Native(tuple(map(self._part, item.parts)))
-        part = item.parts[0]
-        numbered = self._part(part)
-        return item if numbered is part else Native((numbered,))
-
-    def feed(self, items: Iterable[Item]) -> Iterator[Item]:
+    def feed(self, items: Iterable[Item]) -> Iterable[Item]:
         """The items with the client's indices and ids."""
-        for item in items:
-            if isinstance(item, Native):
-                yield self.answered(item)
-            elif isinstance(item, CallStart | CallPiece | CallEnd):
-                yield self._from_text(item)
-            elif isinstance(item, Verdict) and item.index is not None:
-                call = self._calls.from_text[item.index]
-                call.malformed = item.status == "malformed"
-                yield msgspec.structs.replace(item, index=call.index)
-            else:
-                yield item
+        return [self._numbered(item) for item in items]
+
+    def _numbered(self, item: Item) -> Item:
+        if isinstance(item, Native):
+            parts = tuple([self._part(part) for part in item.parts])
+            return item if len(parts) == 1 and parts[0] is item.parts[0] else Native(parts)
+        if isinstance(item, CallStart | CallPiece | CallEnd):
+            return self._from_text(item)
+        if isinstance(item, Verdict) and item.index is not None:
+            call = self._calls.from_text[item.index]
+            call.malformed = item.status == "malformed"
+            return msgspec.structs.replace(item, index=call.index)
+        return item
 
     def _from_text(self, event: CallStart | CallPiece | CallEnd) -> CallStart | CallPiece | CallEnd:
         calls = self._calls
@@ -86,8 +69,7 @@ class Number(Stage):
         """What the client sees of a part of what has become of a native event."""
         calls = self._calls
         if isinstance(part, CallPiece) and (call := calls.natives.get(part.index)) is not None:
-            call.take(part)
-            calls.grown[part.index] = call
+            self.write_down(call, part)
             return part if call.index == part.index else msgspec.structs.replace(part, index=call.index)
         if isinstance(part, Withdrawn):
             begun = calls.natives.get(part.index)

@@ -18,6 +18,8 @@ NOTE = Note("filters", "a replacement made a call of the text around it, so no t
 class Reread(Stage):
     """Removes the text from the first call on that came of a replacement; the reply counts as cut off there."""
 
+    looks_at = (Text, Markup, Removed, str)
+
     def __init__(self, reader: Reader, calls: Calls) -> None:
         self.next_block = reader.next_block
         self.end_paragraph = reader.end_paragraph

@@ -15,11 +15,13 @@ from toolcalls.processors.careless_calls import Hidden
 from toolcalls.processors.guarded_text import GuardedText
 from toolcalls.processors.screening import ScreenedText, TooManyCandidates
 from toolcalls.replies.calls import Calls
-from toolcalls.replies.stages import End, Item, Stage
+from toolcalls.replies.stages import ITEMS, End, Item, Stage
 
 
 class Screening(Stage):
     """Removes blocked calls from a lane's text as it leaves. `room`: how many undecided characters may be held."""
+
+    looks_at = ITEMS
 
     def __init__(self, screened: ScreenedText | GuardedText, calls: Calls, *, room: int) -> None:
         self._screened = screened
@@ -41,6 +43,9 @@ class Screening(Stage):
                 yield from self._give_up("it goes on behind the reply's end")
             if text and not (self._queue or self._silent) and self._screened.passes(text):
                 yield from self._take_in_removed()
+                yield item
+                continue
+            if not (text or self._queue or isinstance(item, Verdict)):
                 yield item
                 continue
             self._queue.append((item, text))

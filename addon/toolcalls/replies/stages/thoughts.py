@@ -11,7 +11,7 @@ from typing import Literal
 
 from toolcalls.events import Note, Reasoning, Removed, Text, Verdict
 from toolcalls.mending.reply_watch import MessageWatch
-from toolcalls.replies.stages import End, Item, Stage
+from toolcalls.replies.stages import ITEMS, End, Item, Stage
 from toolcalls.text.quoting_marks import REASONING_TAGS
 
 _MOST_BLANKS = 64  # in front of the tag
@@ -24,6 +24,8 @@ class Thoughts(Stage):
     message     what is known of the message as a whole: moved reasoning is none of its text
     elsewhere   the upstream has reasoning in that field already, so a tag is only text
     """
+
+    looks_at = ITEMS
 
     def __init__(self, message: MessageWatch) -> None:
         self.done = self.elsewhere = False

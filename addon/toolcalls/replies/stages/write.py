@@ -27,7 +27,7 @@ from toolcalls.events import (
 )
 from toolcalls.mending.defects import defects_of
 from toolcalls.replies.calls import Calls, ClientCall
-from toolcalls.replies.stages import End, Item, Native, Stage
+from toolcalls.replies.stages import ITEMS, End, Item, Native, Stage
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.text.markdown import Position
@@ -41,6 +41,8 @@ from toolcalls.writing.writer import held
 
 class Write(Stage):
     """Writes a lane's calls for a text client."""
+
+    looks_at = ITEMS
 
     def __init__(
         self,
@@ -92,10 +94,6 @@ class Write(Stage):
         self._shows(piece)
         return self._trip.passes()
 
-    def answered(self, item: Native) -> Native:
-        """`feed` for one native event."""
-        return Native(tuple(self._native(item.parts)))
-
     @property
     def adds_at_end(self) -> bool:
         """Whether text of our own leaves behind everything else."""
@@ -105,7 +103,7 @@ class Write(Stage):
         """The items as text, without the events of native calls that will be written."""
         for item in items:
             if isinstance(item, Native):
-                yield self.answered(item)
+                yield Native(tuple(self._native(item.parts)))
                 continue
             if isinstance(item, str) and self._texts is not None:
                 self._texts.append(item)

@@ -1,23 +1,106 @@
-"""What comes after a call's opening tag, for every form whose parameters have names in their tags.
+"""What comes after a call's opening tag, in every form of tags.
 
-One loop: layout, then a closer that ends the call or a parameter's opening tag, and the parameter's value. The form
-says what its tags are, `value_end` where the value ends, `call_end` what else may end the call.
+`CallBody.read` is the one loop: layout, then what ends the call or begins a parameter, then the parameter's value. A
+form says what its tags are; where a value ends is decided in `value_end`, what else may end a call in `call_end`.
+`NamedBody` is the body of a form whose parameters have names in their tags.
 """
 
-from collections.abc import Mapping
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Protocol, override
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS
 from toolcalls.shapes.tags.call_end import Form, Parameters, damaged_end, leaked_word
-from toolcalls.shapes.tags.content import Content
+from toolcalls.shapes.tags.content import Content, Opened
 from toolcalls.shapes.tags.jsonbody import json_body, skip
 from toolcalls.shapes.tags.opening_tag import Tag, declared_attributes, encoded_arguments, other_attributes
-from toolcalls.shapes.tags.value_end import CALL_END, read_value, take_doubled
+from toolcalls.shapes.tags.tag_patterns import Tags
+from toolcalls.shapes.tags.value_end import CALL_END, Surroundings, read_value, take_doubled
 from toolcalls.shapes.tags.wrapped import Collected, inner_object
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
+
+
+class CallBody(ABC):
+    """The arguments of a call that has begun. `ends`: what ends it, its own closer is of the kind `CALL_END`."""
+
+    ends: Tags
+
+    def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> None:
+        self.scan = scan
+        self.sink = sink
+        self.tools = tools
+        self.name = name
+        self.arguments = Arguments(sink, tools, name)
+
+    def read(self) -> Step[bool]:
+        """All parameters from here on and the call's closer. Returns whether the call is complete."""
+        scan = self.scan
+        while True:
+            yield from self.take_layout()
+            kind, length = yield from self.ends.at(scan)
+            if kind == CALL_END:
+                scan.take(length)
+                self.end()
+                return True
+            tag = yield from self.parameter()
+            complete = yield from (self.end_early() if tag is None else self.take_parameter(tag))
+            if complete is not None:
+                return complete
+
+    @abstractmethod
+    def take_layout(self) -> Step[None]:
+        """Take what means nothing between two tags."""
+
+    @abstractmethod
+    def parameter(self) -> Step[Tag | None]:
+        """The opening tag that is here, with the parameter's key as its name."""
+
+    @abstractmethod
+    def take_parameter(self, tag: Tag) -> Step[bool | None]:
+        """Take a parameter. Returns whether the call is complete; None where it goes on."""
+
+    def end_early(self) -> Step[bool]:
+        """Neither a parameter nor the call's own closer is here: that closer is missing, since a value ended here.
+
+        Returns whether the call is complete.
+        """
+        yield from ()
+        self.sink.note_repair("missing_closer")
+        if self.ends.stops_short(self.scan):
+            self.scan.take(self.scan.rest())
+        self.end()
+        return True
+
+    def end(self) -> None:
+        """Close the call's arguments."""
+        self.arguments.end()
+
+    def take_tag(self, tag: Tag) -> str:
+        """Take an opening tag, and note its repairs."""
+        for repair in tag.repairs:
+            self.sink.note_repair(repair)
+        return self.scan.take(tag.length)
+
+    def take_value(self, value: Value, place: Surroundings, opener: str, start: "Start") -> Step[bool | None]:
+        """Take a value behind `opener`, which may be there twice, and its closer.
+
+        Returns whether its text is marked as such; None when the reply ends before its closer.
+        """
+        yield from take_doubled(self.scan, self.sink, place, opener)
+        value, literal, own_lines = yield from start(self.scan, value, place.closer)
+        repair = yield from read_value(self.scan, value, place, own_lines=own_lines)
+        if repair is None:
+            return None
+        value.end(literal=literal)
+        if repair:
+            self.sink.note_repair(repair)
+        return literal
+
+
+type Start = Callable[[Scanner, Value, Tags], Step[Opened]]
 
 
 class BodyForm(Form, Protocol):
@@ -63,7 +146,7 @@ def read_call(form: BodyForm, scan: Scanner, sink: CallSink, tools: Toolbox, tag
         sink.note_repair("left_out")
     for repair in tag.repairs:
         sink.note_repair(repair)
-    body = CallBody(form, scan, sink, tools, name)
+    body = NamedBody(form, scan, sink, tools, name)
     if not tag.empty:
         scan.take((yield from scan.space()))
         if form.json and (yield from scan.among(OBJECT_STARTS)):
@@ -87,84 +170,54 @@ def _encoded(form: BodyForm, scan: Scanner, sink: CallSink, tag: Tag, arguments:
     return True
 
 
-class CallBody:
-    """The parameters of a call that has begun."""
+class NamedBody(CallBody):
+    """The parameters of a call, with names in their tags."""
 
     def __init__(self, form: BodyForm, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> None:
-        self._form = form
-        self._scan = scan
-        self._sink = sink
-        self._declared = tools.keys(name)
-        self.arguments = Arguments(sink, tools, name)
+        super().__init__(scan, sink, tools, name)
+        self.ends = form.ends
         self.values = Parameters(form, tools, name)
+        self._form = form
+        self._first = True
 
     def take_attributes(self, given: Mapping[str, str]) -> None:
         """Arguments that were in the call's tag."""
         for key, written in given.items():
-            self._sink.note_repair("flat_arguments")
-            member = self.arguments.value(self.values.given(key))
-            member.add(written)
-            member.end()
+            self.sink.note_repair("flat_arguments")
+            self.arguments.text(self.values.given(key), written)
 
-    def read(self) -> Step[bool]:
-        """All parameters from here on and the call's closer. Returns whether the call is complete."""
-        form, scan = self._form, self._scan
-        first = True
-        while True:
-            scan.take((yield from scan.space()))
-            scan.take((yield from leaked_word(scan, form)))
-            kind, length = yield from form.ends.at(scan)
-            if kind == CALL_END:
-                scan.take(length)
-                self.arguments.end()
-                return True
-            tag = yield from form.parameter_here(scan)
-            if tag is None:
-                return (yield from self._end_without_closer())
-            if first and not tag.empty and form.wraps(tag.name, self._declared):
-                complete = yield from self._wrapped(tag)
-                if complete is not None:
-                    return complete
-            elif not (yield from self._parameter(tag)):
-                return False
-            first = False
+    @override
+    def take_layout(self) -> Step[None]:
+        self.scan.take((yield from self.scan.space()))
+        self.scan.take((yield from leaked_word(self.scan, self._form)))
 
-    def _end_without_closer(self) -> Step[bool]:
-        """Neither a parameter nor the call's own closer is here. Returns whether the call is complete."""
-        form, scan, sink = self._form, self._scan, self._sink
-        length = yield from damaged_end(scan, form)
-        if length:
-            sink.note_repair("wrong_closer")
-        elif scan.cut and form.closed:  # a parameter's tag may have been arriving
-            return False
-        elif form.closed:
-            sink.note_repair("missing_closer")
-        if not length and form.behind.stops_short(scan):
-            length = scan.rest()
-        scan.take(length)
-        self.arguments.end()
-        return True
+    @override
+    def parameter(self) -> Step[Tag | None]:
+        return self._form.parameter_here(self.scan)
 
-    def _parameter(self, tag: Tag) -> Step[bool]:
-        """One parameter, whose opening tag is here. Returns False when the reply ends before its closer."""
-        form = self._form
+    @override
+    def take_parameter(self, tag: Tag) -> Step[bool | None]:
+        form, first, self._first = self._form, self._first, False
+        if first and not tag.empty and form.wraps(tag.name, self.tools.keys(self.name)):
+            return (yield from self._wrapped(tag))
         keyed = form.keyed(tag, self.values)
         if keyed is None:
-            self._sink.fail()
-            yield from skip(self._scan, form.ends)
+            self.sink.fail()
+            yield from skip(self.scan, form.ends)
             return False
-        written = self._take(keyed)
+        written = self.take_tag(keyed)
         value = form.content.member(self.arguments, self.values.given(keyed.name), tag.attributes)
         if tag.empty:
             value.end()
-            return True
-        return (yield from self._value(value, written)) is not None
+            return None
+        literal = yield from self.take_value(value, self.values, written, form.content.start)
+        return False if literal is None else None
 
     def _wrapped(self, tag: Tag) -> Step[bool | None]:
         """A parameter that may hold all arguments. Returns whether the call is complete; None where it goes on."""
-        form, scan, sink = self._form, self._scan, self._sink
+        form, scan, sink = self._form, self.scan, self.sink
         collected = Collected()
-        literal = yield from self._value(collected, self._take(tag))
+        literal = yield from self.take_value(collected, self.values, self.take_tag(tag), form.content.start)
         if literal is None:
             return False
         inner = inner_object(collected.text(), self.values.missing())
@@ -181,23 +234,18 @@ class CallBody:
         member.end(literal=literal)
         return None
 
-    def _take(self, tag: Tag) -> str:
-        for repair in tag.repairs:
-            self._sink.note_repair(repair)
-        return self._scan.take(tag.length)
-
-    def _value(self, value: Value, opener: str) -> Step[bool | None]:
-        """A value behind `opener`, and its closer.
-
-        Returns whether its text is marked as such; None when the reply ends before its closer.
-        """
-        form, scan = self._form, self._scan
-        yield from take_doubled(scan, self._sink, self.values, opener)
-        value, literal, own_lines = yield from form.content.start(scan, value, form.closer)
-        repair = yield from read_value(scan, value, self.values, own_lines=own_lines)
-        if repair is None:
-            return None
-        value.end(literal=literal)
-        if repair:
-            self._sink.note_repair(repair)
-        return literal
+    @override
+    def end_early(self) -> Step[bool]:
+        form, scan, sink = self._form, self.scan, self.sink
+        length = yield from damaged_end(scan, form)
+        if length:
+            sink.note_repair("wrong_closer")
+        elif scan.cut and form.closed:  # a parameter's tag may have been arriving
+            return False
+        elif form.closed:
+            sink.note_repair("missing_closer")
+        if not length and form.behind.stops_short(scan):
+            length = scan.rest()
+        scan.take(length)
+        self.end()
+        return True

@@ -6,14 +6,13 @@ these contents, or brings its own.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol
 
-from toolcalls.shapes import Unwritable
 from toolcalls.shapes.arguments import LINE_ENDS, Arguments, Value
-from toolcalls.shapes.tags.entities import Unescaping, reads_as_escaped
+from toolcalls.shapes.tags.entities import Decoding, Unescaping, escape, reads_as_escaped
 from toolcalls.shapes.tags.raw import delimited, line_end, on_own_lines
 from toolcalls.shapes.tags.tag_patterns import Tags
+from toolcalls.shapes.writable import other_value, plain_text
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -51,16 +50,23 @@ class Content(Protocol):
         """
 
 
-def written_text(name: str, key: str, raw: str, tools: Toolbox, words: Mapping[str, str] = MappingProxyType({})) -> str:
-    """A raw JSON value of tool `name` as text. Raises `Unwritable` where the schema would make something else of it.
+def opened_verbatim(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG001
+    """Every character is the value's."""
+    yield from ()
+    return Opened(value)
 
-    words   how JSON's own words are written
-    """
-    text, is_string = to_text(raw)
-    text = text if is_string else words.get(raw, text)
-    if to_json(text, tools.types(name, key), infer=tools.infer) != (quote(text) if is_string else raw):
-        raise Unwritable(f"{name}.{key}: {raw[:80]} would be read back as another value")
-    return text
+
+def opened_as_text(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG001
+    """Every character is the value's, and it is marked as text."""
+    yield from ()
+    return Opened(value, literal=True)
+
+
+def opened_on_lines(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG001
+    """A line end after the tag is layout, and so is one before the closer then."""
+    lines = yield from line_end(scan)
+    scan.take(lines)
+    return Opened(value, own_lines=lines > 0)
 
 
 class Verbatim:
@@ -70,10 +76,9 @@ class Verbatim:
         """The schema alone decides."""
         return arguments.value(key)
 
-    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG002
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
         """Nothing comes before the text."""
-        yield from ()
-        return Opened(value)
+        return opened_verbatim(scan, value, closers)
 
     def write(
         self,
@@ -84,7 +89,7 @@ class Verbatim:
         tags: Tags,  # noqa: ARG002 - a tag that does harm is found when the text is read back
     ) -> tuple[str, str]:
         """The text as it is; refused where the schema would make something else of it."""
-        return "", written_text(name, key, raw, tools)
+        return "", plain_text(name, key, raw, tools)
 
 
 type Layout = Literal["lines", "inline", "block", "verbatim"]
@@ -101,15 +106,13 @@ class Printed(Verbatim):
 
     layout: Layout = "lines"
 
-    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG002
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
         """A line end, which is layout."""
-        lines = 0 if self.layout == "verbatim" else (yield from line_end(scan))
-        scan.take(lines)
-        return Opened(value, own_lines=lines > 0)
+        return (opened_verbatim if self.layout == "verbatim" else opened_on_lines)(scan, value, closers)
 
     def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:  # noqa: ARG002
         """The text, on lines of its own where the layout has it so."""
-        text = written_text(name, key, raw, tools, _PYTHON)
+        text = plain_text(name, key, raw, tools, _PYTHON)
         return "", on_own_lines(text) if self._needs_lines(text) else text
 
     def _needs_lines(self, text: str) -> bool:
@@ -154,7 +157,17 @@ class Escaped:
             return "", delimited(text)
         if to_json(text, types, infer=False) == value:
             return "", _CDATA + text.replace(_CDATA_END, "]]]]><![CDATA[>") + _CDATA_END
-        raise Unwritable(f"{name}.{key}: {raw[:80]} would be read back as another value")
+        raise other_value(name, key, raw)
+
+
+class Decoded(Verbatim):
+    """A value of which everything was escaped once; a line end on each side of it is layout."""
+
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
+        return opened_on_lines(scan, Decoding(value), closers)
+
+    def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:  # noqa: ARG002
+        return "", escape(delimited(plain_text(name, key, raw, tools)))
 
 
 def _sections(scan: Scanner, value: Value, closers: Tags) -> Step[None]:

@@ -8,12 +8,12 @@ parameter, and arguments that are wrapped once more (`arguments`, `input`) thoug
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from toolcalls.shapes import Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.tags.content import Verbatim
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.opening_tag import Tag, named_tag
 from toolcalls.shapes.tags.tag_patterns import Tags
+from toolcalls.shapes.writable import other_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import STRING, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -40,7 +40,7 @@ class Marked(Verbatim):
         if types is not None and not tools.textual and not (is_string and "string" in types):
             made = quote(text) if types == STRING else to_json(text, types)
             if made != (quote(text) if is_string else raw):
-                raise Unwritable(f"{name}.{key}: {raw[:80]} would be read back as another value")
+                raise other_value(name, key, raw)
         return f' string="{"true" if is_string else "false"}"', text
 
 

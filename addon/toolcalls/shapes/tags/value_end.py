@@ -5,20 +5,24 @@ grammar can go on after it. `read_value` reads from tag to tag and asks `Surroun
 each:
 
 - the value's closer ends it where another value, the call's end or the end of the reply follows. A closer that is
-  written twice is one, unless an opener in the value is what the first of them closes;
+  written twice is one, unless an opener is in the value, which the first of them may close;
 - a whole call that is quoted in the value is counted through its own closer, and nothing in it counts;
 - a closer that is damaged, or another tag in its place, does so where no value follows that the call has already;
 - where the value's closer is missing, the call's closer ends it if the block ends there too, and the next value's
   opener if it is one that the call still lacks. Text in which that opener has a closer that does not count is quoted.
 
-Values leave as they come. What is looked at ahead is bounded, so work is linear.
+Values leave as they come. What is looked at ahead is bounded, so work is linear. `closed_value` is for text whose tags
+have lost their brackets.
 """
 
-from typing import Final, Literal, Protocol
+import re
+from collections.abc import Callable
+from typing import Final, Literal, NamedTuple, Protocol
 
 from toolcalls.events import Repair
+from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Value
-from toolcalls.shapes.json.surplus import RepairSink
+from toolcalls.shapes.json.closing import RepairSink
 from toolcalls.shapes.tags.raw import up_to_tag
 from toolcalls.shapes.tags.tag_patterns import Tags
 from toolcalls.text.scanner import Scanner, Step
@@ -45,19 +49,41 @@ DUPLICATE_CLOSER: Final = "duplicate_closer"
 type Ended = Repair | Literal[""] | None
 
 
+class Inside(Protocol):
+    """The tags that mean something inside a value, by their kinds."""
+
+    @property
+    def mark(self) -> str:
+        """The character that each begins with."""
+
+    @property
+    def second(self) -> frozenset[str]:
+        """The characters that may follow the first one."""
+
+    def at(self, scan: Scanner, ahead: int = 0) -> Step[tuple[str, int]]:
+        """The kind and the length of the tag that stands `ahead` characters from here; ("", 0) for none."""
+
+
+class Behind(Protocol):
+    """What a value's closer may be followed by."""
+
+    def stops_short(self, scan: Scanner, ahead: int = 0) -> bool:
+        """Whether the text has ended inside of it, or right before it."""
+
+
 class Surroundings(Protocol):
     """What a value is in. Places are so many characters `ahead`, and nothing is consumed by asking."""
 
     @property
-    def inside(self) -> Tags:
-        """The tags that mean something inside a value, by their kinds."""
+    def inside(self) -> Inside:
+        """The tags that mean something inside a value."""
 
     @property
     def closer(self) -> Tags:
         """The value's closer alone."""
 
     @property
-    def behind(self) -> Tags:
+    def behind(self) -> Behind:
         """What a value's closer may be followed by."""
 
     def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
@@ -87,8 +113,9 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
     depth = 0  # of calls that the value quotes
     openers = heads = 0  # of values and of keys, in this one, that were not closed so far
     own_closers = 0  # closers that no opener in the value accounts for, after which the grammar could not go on
+    opened = False  # an opener is in the value: then every closer but the last may be that one's
     first = True
-    while (kept := (yield from up_to_tag(scan, value))) is not None:
+    while (kept := (yield from up_to_tag(scan, value, place.inside.mark))) is not None:
         following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
         if following and following not in place.inside.second:
             value.add(scan.take(kept + 1))
@@ -98,7 +125,7 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
         size = 1
         if kind == CLOSER:
             if depth == 0:
-                repeated = yield from _closes(scan, place, kept + length, twice=openers == 0)
+                repeated = yield from _closes(scan, place, kept + length, twice=not opened)
                 if repeated is not None:
                     _take_closer(scan, value, kept, length + repeated, own_lines=own_lines)
                     return DUPLICATE_CLOSER if repeated else ""
@@ -126,7 +153,8 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
             if not depth and (yield from place.begins_next(scan, kept, first=first)):
                 scan.take(kept)  # it was after the closer that is missing
                 return UNCLOSED_VALUE
-            openers += depth == 0 and kind in {NEXT, REOPENED}
+            opens = depth == 0 and kind in {NEXT, REOPENED}
+            openers, opened = openers + opens, opened or opens
             heads += depth == 0 and kind == HEAD
         elif kind in _DAMAGED:
             if not depth and not openers and (yield from _goes_on(scan, place, kept + length)):
@@ -159,8 +187,9 @@ def _goes_on(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
 
 
 def _tag_at(scan: Scanner, ahead: int) -> Step[bool]:
-    """Whether a tag is here, after white space."""
-    return (yield from scan.starts("<", (yield from scan.space(ahead))))
+    """Whether a tag or the end of the reply is here, after white space."""
+    space = yield from scan.space(ahead)
+    return (yield from scan.starts("<", space)) or scan.rest() == space
 
 
 def _closes(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> Step[int | None]:
@@ -178,24 +207,13 @@ def _closes(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> S
     return again - ahead if length and (yield from place.goes_on(scan, again)) else None
 
 
-def tag_near(scan: Scanner, start: int, begin: int, mark: str = "<") -> Step[int]:
-    """How far away the next `mark` is, from `begin` on and not far from `start`; -1 for none."""
-    limit = start + _MAX_QUOTED
-    while (found := scan.text.find(mark, scan.pos + begin, scan.pos + limit)) < 0:
-        if scan.ended or scan.rest() >= limit:
-            return -1
-        begin = max(begin, scan.rest() - len(mark) + 1)
-        yield
-    return found - scan.pos
-
-
 def is_quoted(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool = True) -> Step[bool]:
     """Whether the value that begins here has a closer, not far away, after which the grammar cannot go on.
 
     twice   after one that is written twice it can
     """
     offset = ahead
-    while (offset := (yield from tag_near(scan, ahead, offset))) >= 0:
+    while (offset := (yield from scan.find(place.inside.mark, offset, ahead + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER:
             return (yield from _closes(scan, place, offset + length, twice=twice)) is None
@@ -213,7 +231,7 @@ def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str)
     if not (yield from scan.starts(tag)):
         return
     offset = len(tag)
-    while (offset := (yield from tag_near(scan, len(tag), offset))) >= 0:
+    while (offset := (yield from scan.find(place.inside.mark, offset, len(tag) + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER and (yield from place.goes_on(scan, offset + length)):
             scan.take(len(tag))
@@ -221,3 +239,44 @@ def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str)
         if kind == CLOSER or kind in _BEGIN or kind in {CALL, CALL_END}:
             return
         offset += 1
+
+
+# Closers that no tag marks
+
+
+class Closed(NamedTuple):
+    """A value's text, and the closer that ended it. Both have been taken."""
+
+    text: str
+    closer: str
+
+
+def closed_value(
+    scan: Scanner, sink: CallSink, closer: re.Pattern[str], longest: int, goes_on: Callable[[str], Step[bool]]
+) -> Step[Closed | None]:
+    """The text up to the first closer behind which the call goes on; None where the reply ends before one.
+
+    The closers may have lost their brackets or their slash, so that a pattern finds them and not a tag. Nothing in such
+    text is a tag for sure, so the value is kept until its closer is there.
+
+    longest   characters that a closer has at the most
+    goes_on   says so of a closer that is here
+    """
+    kept: list[str] = []
+    while True:
+        found = closer.search(scan.text, scan.pos)
+        if found is not None:
+            kept.append(scan.take(found.start() - scan.pos))
+            if (yield from goes_on(found.group())):
+                scan.take(len(found.group()))
+                return Closed("".join(kept), found.group())
+            kept.append(scan.take(len(found.group())))
+            continue
+        size = scan.rest() if scan.ended else max(0, scan.rest() - longest)
+        wanted = sink.collect(size)
+        piece = scan.take(size)
+        if wanted:
+            kept.append(piece)
+        if scan.ended:
+            return None
+        yield
