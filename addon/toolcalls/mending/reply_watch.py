@@ -9,6 +9,7 @@ A reply is one message: a choice, or all blocks and items of a reply that has th
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 from toolcalls.events import Note, ReplyDefect
 from toolcalls.mending.error_texts import note_of
@@ -96,6 +97,7 @@ class MessageWatch:
         return any(self.head.startswith(tag) for tag in REASONING_TAGS)
 
 
+@dataclass(slots=True, eq=False)
 class ReplyWatch:
     """All messages of one reply.
 
@@ -106,25 +108,16 @@ class ReplyWatch:
     is_error        the reply has the status of an error: there is no message
     """
 
-    def __init__(
-        self,
-        calls_in: CallsIn,
-        *,
-        says_calls: bool,
-        stop_answers: bool,
-        carries_calls: bool,
-        is_error: bool = False,
-    ) -> None:
-        self._calls_in = calls_in
-        self._says_calls = says_calls
-        self._stop_answers = stop_answers
-        self._carries_calls = carries_calls
-        self._is_error = is_error
-        self._messages: dict[int, MessageWatch] = {}
-        self._payloads: deque[bytes] = deque(maxlen=_PAYLOADS)
-        self._error: bytes | None = None
-        self._unread = False  # a payload that cannot be read may hold a call
-        self._passed_over = False  # something of the reply was not read, which may be its end
+    calls_in: CallsIn
+    says_calls: bool = field(kw_only=True)
+    stop_answers: bool = field(kw_only=True)
+    carries_calls: bool = field(kw_only=True)
+    is_error: bool = field(default=False, kw_only=True)
+    _messages: dict[int, MessageWatch] = field(default_factory=dict, init=False)
+    _payloads: deque[bytes] = field(default_factory=lambda: deque(maxlen=_PAYLOADS), init=False)
+    _error: bytes | None = field(default=None, init=False)
+    _unread: bool = field(default=False, init=False)  # a payload that cannot be read may hold a call
+    _passed_over: bool = field(default=False, init=False)  # something of the reply was not read, which may be its end
 
     def message(self, number: int) -> MessageWatch:
         """The message with this number."""
@@ -138,7 +131,7 @@ class ReplyWatch:
         self._payloads.append(payload)
         if not known and any(word in payload for word in _CALLS):
             self._unread = True
-        if not known and (self._is_error or b'"error"' in payload[:_BEGINNING]):
+        if not known and (self.is_error or b'"error"' in payload[:_BEGINNING]):
             self._error = payload
 
     def passed_over(self) -> None:
@@ -150,7 +143,7 @@ class ReplyWatch:
         quoted = self._quoted()
         if quoted is not None:
             yield min(self._messages, default=0), quoted
-        if self._is_error:
+        if self.is_error:
             return
         if not self._messages and self._payloads and self._error is None and not self._unread:
             self.message(0)
@@ -168,8 +161,8 @@ class ReplyWatch:
         reasons = [reason for reason in message.finishes if reason]
         latest = reasons[-1] if reasons else ""
         calls = message.natives + message.lifted
-        if self._carries_calls:
-            if not message.finishes or (not reasons and self._says_calls):
+        if self.carries_calls:
+            if not message.finishes or (not reasons and self.says_calls):
                 if self._error is None and not self._passed_over and (calls or message.says or not message.has_other):
                     yield _note("no_finish")
             elif message.natives and self._denies(reasons, latest):
@@ -183,7 +176,7 @@ class ReplyWatch:
         silent = not (calls or message.says or message.has_other or self._unread)
         if not silent or self._error is not None or latest in _NO_ANSWER:
             return
-        if self._carries_calls and message.reasoning and (names := self._calls_in(message.all_reasoning)):
+        if self.carries_calls and message.reasoning and (names := self.calls_in(message.all_reasoning)):
             yield _note("call_in_reasoning", ", ".join(name[:80] for name in names[:4]))
         yield _note("empty", self._said(message, latest))
 
@@ -192,7 +185,7 @@ class ReplyWatch:
         if "tool_calls" in reasons or latest in _CUT:
             return False
         if latest == "stop":
-            return self._says_calls and not self._stop_answers
+            return self.says_calls and not self.stop_answers
         return latest != "pause_turn"
 
     def _said(self, message: MessageWatch, latest: str) -> str:

@@ -31,7 +31,7 @@ from pkgutil import iter_modules
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from toolcalls.events import Damage, Defect, Event, Reason, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Defect, Event, Reason, Text
 from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
 from toolcalls.wires.answers import Answer, Answering
@@ -63,6 +63,15 @@ def merge_texts(parts: Iterable[Part]) -> Iterator[Part]:
 def damages(lane: int, index: int, *codes: Reason) -> Iterator[Part]:
     """What is wrong with the native call of this lane and index, as events."""
     return ((lane, Damage(index, Defect(code))) for code in codes)
+
+
+def call_at_once(lane: int, start: CallStart, arguments: str, *codes: Reason, whole: bool = True) -> Iterator[Part]:
+    """The events of a native call that comes in one piece. `codes`: what is wrong with it; `whole`: it has ended."""
+    yield lane, start
+    yield from damages(lane, start.index, *codes)
+    yield lane, CallPiece(start.index, arguments)
+    if whole:
+        yield lane, CallEnd(start.index)
 
 
 class Decoder(Protocol):

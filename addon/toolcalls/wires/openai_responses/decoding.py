@@ -31,7 +31,7 @@ from toolcalls.events import (
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape, same_arguments
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part, damages
+from toolcalls.wires import Part, call_at_once, damages
 from toolcalls.wires.openai_responses.calls import (
     CUSTOM,
     FUNCTION,
@@ -77,11 +77,10 @@ def of_item(kind: CallKind, item: Fields) -> Iterator[Reason]:
 def whole_call(lane: int, index: int, kind: CallKind, item: Fields, ids: Container[str]) -> Iterator[Part]:
     """A call that is there as a whole. `ids` are those of the calls before it."""
     id_ = rawjson.word(item, "call_id")
-    yield lane, CallStart(index, kind.name(item), id=id_, form=kind.form, space=rawjson.word(item, "namespace"))
-    yield from damages(lane, index, *of_id(id_, ids), *of_item(kind, item))
-    yield lane, CallPiece(index, kind.arguments(item))
-    if rawjson.word(item, "status") != "incomplete":
-        yield lane, CallEnd(index)
+    start = CallStart(index, kind.name(item), id=id_, form=kind.form, space=rawjson.word(item, "namespace"))
+    wrong = (*of_id(id_, ids), *of_item(kind, item))
+    whole = rawjson.word(item, "status") != "incomplete"
+    return call_at_once(lane, start, kind.arguments(item), *wrong, whole=whole)
 
 
 @dataclass(slots=True, eq=False)
