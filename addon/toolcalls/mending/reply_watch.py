@@ -55,7 +55,6 @@ class MessageWatch:
         return not self.head or (self.head[0] in "<[" and len(self.head) < _HEAD)
 
     def thought(self, text: str) -> None:
-        """The next piece of reasoning."""
         self.reasoned += len(text)
         if self.says or self.natives:
             return
@@ -65,24 +64,24 @@ class MessageWatch:
             self._kept -= len(self.reasoning.popleft())
 
     def ended(self, reason: str) -> None:
-        """A finish reason; some servers send one with every frame."""
+        """Note a finish reason; some servers send one with every frame."""
         if self.finishes[-1:] != [reason]:
             self.finishes = [*self.finishes[-8:], reason]
 
     def called(self) -> None:
-        """A native call has begun, or an entry that begins none."""
+        """Note a native call that begins, or an entry that begins none."""
         self.natives += 1
         self.forget_reasoning()
 
     def forget_reasoning(self) -> None:
-        """Nobody will look for a call in it."""
+        """Drop the reasoning: nobody will look for a call in it."""
         if self.says or self.natives:
             self.reasoning.clear()
             self._kept = 0
 
     @property
     def only_reasons(self) -> bool:
-        """Whether all of the message so far is reasoning, and all of that is kept."""
+        """Whether the message is nothing but reasoning so far, and all of that is kept."""
         silent = not (self.says or self.natives or self.has_other)
         return silent and bool(self.reasoning) and self._kept == self.reasoned
 
@@ -120,14 +119,13 @@ class ReplyWatch:
     _passed_over: bool = field(default=False, init=False)  # something of the reply was not read, which may be its end
 
     def message(self, number: int) -> MessageWatch:
-        """The message with this number."""
         found = self._messages.get(number)
         if found is None:
             found = self._messages[number] = MessageWatch()
         return found
 
     def payload(self, payload: bytes, *, known: bool) -> None:
-        """A payload that came. `known`: it has events of the reply."""
+        """Note a payload. `known`: it holds events of the reply."""
         self._payloads.append(payload)
         if not known and any(word in payload for word in _CALLS):
             self._unread = True
@@ -139,7 +137,7 @@ class ReplyWatch:
         self._unread = self._passed_over = True
 
     def notes(self) -> Iterator[tuple[int, Note]]:
-        """What is to be said when the reply has ended as it should, each note with its message's number."""
+        """The notes on a reply that has ended as it should, each with its message's number."""
         quoted = self._quoted()
         if quoted is not None:
             yield min(self._messages, default=0), quoted
