@@ -167,7 +167,7 @@ def _written(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
 
 
 def _short(dialect: str, call: Call, tools: Toolbox) -> Call:
-    """A call of the same tool without arguments, which is quick to write; the call itself where the dialect holds none."""
+    """A call of the same tool without arguments, which is quick to write; the call itself if the dialect holds none."""
     empty = Call(call.name, "{}")
     try:
         _written(dialect, [empty, empty], tools)
