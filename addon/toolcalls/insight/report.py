@@ -112,7 +112,7 @@ def verdict_data(verdict: Verdict, lane: int = 0, call: ClientCall | None = None
 
 
 def note_data(note: Note, lane: int) -> dict[str, Any]:
-    """What was noticed of the reply; `mended` is there only where it is true."""
+    """One note on the reply; `mended` is a member only where it is true."""
     data = {"rule": note.rule, "text": note.text, "warns": note.warns, "lane": lane}
     return {**data, "mended": True} if note.mended else data
 

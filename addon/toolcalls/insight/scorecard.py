@@ -29,7 +29,6 @@ class Row:
 
     @property
     def total(self) -> int:
-        """All calls of this name."""
         return sum(self.counts.values())
 
     def rate(self, *outcomes: Outcome) -> float:
@@ -68,7 +67,6 @@ class Scorecard:
 
     @property
     def total(self) -> Row:
-        """All calls."""
         counts: Counter[Outcome] = Counter()
         for row in self._counts["model"].values():
             counts.update(row)

@@ -131,7 +131,6 @@ class Turn:
 
     @property
     def seconds(self) -> float | None:
-        """How long the exchange took."""
         known = [one for one in (self.ended, self.after(self.moments.end)) if one is not None]
         return max(known, default=None)
 
