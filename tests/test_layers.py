@@ -93,7 +93,7 @@ FILES = {
     "replies": """
         answered_errors body_encoding calls reading_ahead unread_calls | mended_frames stages | reply_mending row
         | short_ways | lane
-        | plan waiting | argument_pieces waiting_parts | exchange
+        | plan waiting | frame_writing known_frames waiting_parts | lanes | exchange
     """,
     "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
