@@ -14,12 +14,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from support import archives
-from toolcalls.mitm.offline import files
-from toolcalls.mitm.offline.archive.engines import cores
-from toolcalls.mitm.offline.archive.judging import Judging
-from toolcalls.mitm.offline.archive.parts import Part, files_of
-from toolcalls.mitm.offline.archive.reading import flows_of
-from toolcalls.mitm.offline.archive.spreading import Spreading
+from toolcalls.flows import flow_files as files
+from toolcalls.tools.archive.engines import cores
+from toolcalls.tools.archive.parts import Part, files_of
+from toolcalls.tools.archive.reading import flows_of
+from toolcalls.tools.judge.job import Judging
+from toolcalls.tools.judge.spreading import Spreading
 
 SIZES = (5_000_000, 20_000_000)
 

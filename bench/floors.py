@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "addon"))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from toolcalls.mitm.timed_bodies import ReplyBodies
+from toolcalls.flows.timed_bodies import ReplyBodies
 from toolcalls.values.conversion import escape, quote
 
 FLOORS = ("unread", "identity", "keeping", "rewriting")

@@ -14,8 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from mitmproxy import contentviews
 
 from support.manyflows import flow_of, streamed, user, written
+from toolcalls.flows.flow_records import record_of
 from toolcalls.insight.turn import turn_of
-from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.views import add_views
 
 SIZES = (1_000_000, 10_000_000)  # bytes, about

@@ -34,16 +34,16 @@ from support.manyflows import flow_of, system, user, write
 from support.manyflows import written as as_text
 from support.screens import PASSWORD, browser, log_in, missing_for_browser, mitmweb
 from support.spoken import SPOKEN, exchange
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.flow_records import records_of
+from toolcalls.flows.recorded_verdicts import joined
+from toolcalls.flows.websocket.turns import store_report, turn_reports
 from toolcalls.insight import plots
 from toolcalls.insight.page import live_overview
 from toolcalls.insight.report import make_report
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import turn_of
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.flow_records import records_of
 from toolcalls.mitm.page.state import PageState
-from toolcalls.mitm.recorded_verdicts import joined
-from toolcalls.mitm.websocket.turns import store_report, turn_reports
 
 COUNTS = (100, 1_000, 5_000, 10_000)
 TURNS = 10  # of a session

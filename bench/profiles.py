@@ -25,13 +25,13 @@ import requests_in
 from stacks import OURS, Stacks, print_profile
 
 from support import archives
+from toolcalls.flows import flow_files as files
+from toolcalls.flows.flow_records import records_of
 from toolcalls.insight.turn import turn_of
-from toolcalls.mitm.flow_records import records_of
-from toolcalls.mitm.offline import files
-from toolcalls.mitm.offline.archive.judging import Judging
-from toolcalls.mitm.offline.archive.parts import Part, files_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
+from toolcalls.tools.archive.parts import Part, files_of
+from toolcalls.tools.judge.job import Judging
 
 SECONDS = 3.0  # of CPU, for each profile without a host
 EVENTS = 60_000

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from mitmproxy.io import tnetstring
 
 from support import archives
-from toolcalls.mitm.offline.archive.engines import cores
+from toolcalls.tools.archive.engines import cores
 
 EXCHANGES = 3000
 

@@ -44,7 +44,7 @@ from making.sound import SOUND  # noqa: E402
 from support import sockets  # noqa: E402
 from support.loopback import PATH, Growing, Host, Reply, host, mitmdump  # noqa: E402
 from support.sdk import BROKEN  # noqa: E402
-from toolcalls.mitm import flow_metadata  # noqa: E402
+from toolcalls.flows import flow_metadata  # noqa: E402
 
 PACE = 20  # milliseconds between two pieces of a reply
 OK = 200

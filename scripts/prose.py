@@ -2,14 +2,12 @@
 
 proselint (https://github.com/amperser/proselint) has the general checks: weasel words, hedging, clichés, redundancy,
 spelling. Two small ones are the project's own: sentences that are too long, and words that `scripts/prose.toml` bans.
-Code is left out, in pages and in messages. Docstrings and comments of the addon are searched for banned words alone. A
-finding is one line with its place; with one, the exit status is 1.
+Code is left out, in pages and in messages. A finding is one line with its place; with one, the exit status is 1.
 """
 
 import argparse
 import re
 import sys
-import tokenize
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -72,10 +70,10 @@ def findings(found: Sequence[Block]) -> Iterator[str]:
             words = len(sentence.split())
             if words > SETTINGS["longest_sentence"]:
                 yield f"{block.place}: a sentence of {words} words: {sentence.strip()[:60]}…"
-        yield from banned(block)
+        yield from _banned(block)
 
 
-def banned(block: Block) -> Iterator[str]:
+def _banned(block: Block) -> Iterator[str]:
     """The banned words in a block, a line for each."""
     for pattern, instead in _BANNED:
         for match in pattern.finditer(block.text):
@@ -136,16 +134,6 @@ def messages() -> Iterator[Block]:
         yield from (Block(place, block.text) for block in blocks(place, text))
 
 
-def remarks() -> Iterator[Block]:
-    """The docstrings and comments of the addon, one block each."""
-    for path in sorted((REPO / "addon").rglob("*.py")):
-        name = path.relative_to(REPO)
-        with tokenize.open(path) as source:
-            for token in tokenize.generate_tokens(source.readline):
-                if token.type == tokenize.COMMENT or (token.type == tokenize.STRING and token.string[-3:] == '"""'):
-                    yield Block(f"{name}:{token.start[0]}", " ".join(token.string.split()))
-
-
 def _help(parser: argparse.ArgumentParser, name: str) -> Iterator[tuple[str, str]]:
     """What `--help` says of a command and of its options."""
     if parser.description:
@@ -171,7 +159,6 @@ def main() -> int:
         for block in blocks(str(page.relative_to(REPO)), page.read_text(encoding="utf-8"))
     ]
     wrong = list(findings([*read, *([] if chosen else messages())]))
-    wrong += [] if chosen else [one for block in remarks() for one in banned(block)]
     print("\n".join(wrong), end="\n" if wrong else "")
     return int(bool(wrong))
 

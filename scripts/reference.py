@@ -21,9 +21,9 @@ from typing import Any, Literal, get_args, get_origin
 from toolcalls import cli, processors, route
 from toolcalls.config.keys import Keys
 from toolcalls.config.routes import RouteKeys
-from toolcalls.launch.agents import AGENTS, Agent
 from toolcalls.mitm.declared_options import OPTIONS
 from toolcalls.route import Match, Route
+from toolcalls.tools.run.agents import AGENTS, Agent
 
 DEFAULTS = Path(__file__).parents[1] / "config" / "toolcalls.yaml"
 

@@ -7,8 +7,8 @@ import re
 import subprocess
 import sys
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -21,6 +21,9 @@ from support.loopback import LIMIT
 from support.sampling import examples, some
 from support.spoken import SPOKEN
 from toolcalls import cli
+from toolcalls.tools import write as write_command
+from toolcalls.tools.parse import command as parse_command
+from toolcalls.tools.rewrite import command as rewrite_command
 
 READ_FILE = {"name": "read_file", "parameters": {"type": "object", "properties": {"path": {"type": "string"}}}}
 TOOLS = [{"type": "function", "function": READ_FILE}]
@@ -445,9 +448,13 @@ def test_every_command_shows_an_example(command: str, capsys: pytest.CaptureFixt
     assert f"toolcalls {command}" in example
 
 
-@pytest.mark.parametrize("command", ["parse", "write", "rewrite"])
-def test_the_help_names_every_member_of_a_job(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    source = inspect.getsource(import_module(f"toolcalls.commands.{command}"))
+@pytest.mark.parametrize(
+    ("command", "module"), [("parse", parse_command), ("write", write_command), ("rewrite", rewrite_command)]
+)
+def test_the_help_names_every_member_of_a_job(
+    command: str, module: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = inspect.getsource(module)
     read = {name for pair in re.findall(r'\bjob\.\w+\("(\w+)"|"(\w+)" in job\b', source) for name in pair if name}
     with pytest.raises(SystemExit):
         cli.main([command, "--help"])

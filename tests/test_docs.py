@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from toolcalls import cli, dialects, shapes
-from toolcalls.commands.parse import parsed
 from toolcalls.events import Text
 from toolcalls.processors import Call as Made
 from toolcalls.processors import Drop, Keep
@@ -21,6 +20,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call
+from toolcalls.tools.parse.command import parsed
 from toolcalls.values.toolbox import Toolbox
 
 pytestmark = pytest.mark.whole

@@ -48,12 +48,11 @@ ROOMS = """
     replies     <- ids requests
     config      <- __init__ route text
     insight     <- __init__ replies
-    commands    <- config insight
-    playback    <- insight
-    launch      <- commands
-    demo        <- config launch playback
-    mitm        <- commands playback
-    cli         <- demo mitm
+    streams     <- insight
+    flows       <- config streams
+    mitm        <- flows
+    tools       <- flows
+    cli         <- tools
     __main__    <- cli
 """
 
@@ -64,17 +63,17 @@ FILES = {
         echo lookalike markdown
     """,
     "values": """
-        json_schema json_tokens lost_escapes nesting schema usage | conversion native_arguments validation
-        | call_index rawjson spans toolbox transducer | damaged_json type_mending | value_mending
+        json_schema json_tokens lost_escapes schema usage | json_tokenizer spans | conversion validation
+        | call_index native_arguments rawjson toolbox transducer | damaged_json type_mending | value_mending
         | tool_values
     """,
     "shapes": """
-        channels containers spaced_closers words | arguments | json | code headers tags
+        channels containers spaced_closers words writable | arguments | json | code headers tags
     """,
     "reading": """
-        echo_watch open_text opener_tables policy | candidate open_calls shown_text | limits | ledger
-        | block invented_results wrappers | openers reasoning_tags stray_closers | unopened_reasoning
-        | only_call | reader
+        echo_watch open_text opener_tables policy | candidate open_calls shown_text | consumed limits | ledger
+        | block invented_results wrappers | openers reasoning_tags stray_closers | place unopened_reasoning
+        | attempts only_call passing | between | reader
     """,
     "mending": "error_texts markup mended reasoning_calls | defects quoted_forms reply_watch | names quoted_replies",
     "writing": "writer | behind blocks for_client prompting | roundtrip",
@@ -95,7 +94,7 @@ FILES = {
         | short_ways | lane
         | plan waiting | frame_writing known_frames waiting_parts | lanes | exchange
     """,
-    "config": "ineffective mistakes | nodes | readers | keys | processors tools | routes",
+    "config": "amounts ineffective mistakes | nodes | readers | keys | processors tools | routes",
     "insight": """
         any_message exchange_record request_body secret_patterns secret_starts vocabulary
         | damage descriptions redaction | report
@@ -104,22 +103,22 @@ FILES = {
         | attention exports model_totals | exchange_rows scorecard waterfall | plots sessions turn_sides
         | packing session_page totals | page
     """,
-    "commands": """
-        parse_display streams | check_config completion dialect_cases dialects body_heads jobs line_program server_urls
-        | options parity progress_bar
-        | cases parse rewrite write
+    "flows": """
+        captures content_codings frames recorded_verdicts remote_files reply_forms request_signing timed_bodies
+        | exchange_plan flow_files flow_metadata | error_replies websocket | flow_index flow_records flow_redaction
+        judging | cases reports
     """,
-    "playback": "recording | matching pacing | errors | faults | app | server",
-    "launch": "addon_path agents authorities proxy | routing | run trial | doctor",
-    "demo": "observations | client display model_server proxy",
     "mitm": """
-        append_file config_file content_codings exposed_listeners console_status health loading log_line progress
-        recorded_verdicts reply_forms request_signing requirements run_totals shared_store start timed_bodies
-        unknown_apis | banner exchange_plan journal response_tap | flow_metadata metrics
-        | background error_replies websocket | flow_redaction hook_work judging live mitmweb | views
-        | flow_records tables recording
-        | traces | offline | page | commands declared_options services | options | shared_memory | reporting
-        | websocket_hooks | exchanges | hooks | addon
+        append_file background conditions config_file console_status declared_options exposed_listeners health
+        in_progress loading log_line mitmweb requirements response_tap run_totals shared_store traces
+        unknown_apis websocket_injection | banner hook_work journal live metrics recording records_in_progress
+        views | services tables | options page | commands shared_memory | reporting | websocket_hooks | exchanges
+        | hooks | addon
+    """,
+    "tools": """
+        addon_path arguments check_config completion dialects jobs line_program progress_bar server_urls
+        | archive options run start | cases doctor export judge parse record redact report rewrite serve stats write
+        | demo minimise
     """,
 }
 
@@ -139,10 +138,8 @@ WORLD = frozenset(
 WORLDLY = {
     "mitm": WORLD,
     "cli": WORLD - {"mitmproxy"},
-    "demo": WORLD - {"mitmproxy"},
-    "launch": frozenset({"socket", "subprocess", "threading", "time"}),
-    "commands.line_program": frozenset({"subprocess", "time"}),  # a parser that is tried
-    "playback": frozenset({"asyncio", "socket", "threading"}),
+    "flows": frozenset({"datetime", "logging", "mitmproxy", "time", "uuid"}),
+    "tools": WORLD - {"random", "secrets"},
     "processors.reactor_runner": frozenset({"threading", "time"}),
     "text.patterns": frozenset({"time"}),  # of its own thread, and only for what no work can be counted of
 }
@@ -304,13 +301,11 @@ def test_ruff_knows_the_same_world() -> None:
     assert set(ruff["flake8-tidy-imports"]["banned-api"]) == WORLD
     exempt = {place for place, rules in ruff["per-file-ignores"].items() if "TID251" in rules}
     assert exempt == {
-        "addon/toolcalls/commands/line_program.py",
-        "addon/toolcalls/launch/**",
+        "addon/toolcalls/flows/**",
         "addon/toolcalls/mitm/**",
-        "addon/toolcalls/playback/**",
         "addon/toolcalls/processors/reactor_runner.py",
         "addon/toolcalls/text/patterns.py",
-        "addon/toolcalls/{cli.py,demo/**}",
+        "addon/toolcalls/{cli.py,tools/**}",
         "{bench,config,recordings,scripts,tests}/**",
     }
 
@@ -332,8 +327,11 @@ def test_ruff_knows_the_same_world() -> None:
         pytest.param("replies.exchange", "from datetime import UTC", id="clock-member"),
         pytest.param("insight.report", "if TYPE_CHECKING:\n    from mitmproxy import http", id="mitmproxy-for-types"),
         pytest.param("cli", "import mitmproxy.io", id="mitmproxy-in-cli"),
+        pytest.param("mitm.hooks", "from toolcalls.tools.export import run", id="tools-in-mitm"),
+        pytest.param("tools.export", "from toolcalls.mitm import journal", id="mitm-in-tools"),
+        pytest.param("flows.judging", "from toolcalls.mitm.live import Live", id="upwards-from-flows"),
         pytest.param("reading.policy", "from toolcalls.reading.reader import Reader", id="backwards-in-a-room"),
-        pytest.param("mitm.flow_metadata", 'import_module("toolcalls.mitm.addon")', id="by-its-name"),
+        pytest.param("mitm.live", 'import_module("toolcalls.mitm.addon")', id="by-its-name"),
         pytest.param("processors.access", "import threading", id="thread-outside-its-file"),
     ],
 )
@@ -345,14 +343,14 @@ def test_a_broken_arrow_is_found(module: str, source: str) -> None:
     ("module", "source"),
     [
         pytest.param("dialects", "from toolcalls.dialects import invoke", id="registry-to-dialect"),
-        pytest.param("dialects.invoke", "from toolcalls.shapes.tags.attributed import Attributed", id="downwards"),
+        pytest.param("dialects.invoke", "from toolcalls.shapes.tags.form import TagForm", id="downwards"),
         pytest.param("wires.ollama", "from toolcalls.wires import Wire", id="what-a-folder-shares"),
         pytest.param(
             "wires.openai_responses.stream",
             "from toolcalls.wires.openai_responses.items import Message",
             id="its-own-parts",
         ),
-        pytest.param("shapes.attributed", "from toolcalls.shapes.tags.entities import unescape", id="shape-to-shape"),
+        pytest.param("shapes.tags.content", "from toolcalls.shapes.tags.entities import unescape", id="shape-to-shape"),
         pytest.param("config", "from toolcalls import __version__", id="version"),
         pytest.param("cli", "import time, subprocess", id="clock-in-cli"),
         pytest.param("processors.reactor_runner", "import threading", id="thread-in-its-file"),
@@ -366,14 +364,14 @@ def test_an_arrow_that_holds_is_let_pass(module: str, source: str) -> None:
     assert _broken(module, source) == []
 
 
-MANY_LINES = 300
+MOST_LINES = 500
+# Still longer. Each goes from here when it is divided; none is added.
+LONGER = {
+    "replies/exchange.py",
+}
 
 
-def test_a_long_file_says_why() -> None:
-    unexplained = [
-        path.relative_to(PACKAGE).as_posix()
-        for path in sorted(PACKAGE.rglob("*.py"))
-        if len((source := path.read_text()).splitlines()) > MANY_LINES
-        and not re.search(rf"\b{MANY_LINES}\b", ast.get_docstring(ast.parse(source)) or "")
-    ]
-    assert not unexplained, f"over {MANY_LINES} lines, without the reason in the docstring at the top: {unexplained}"
+def test_no_file_is_long() -> None:
+    lines = {path.relative_to(PACKAGE).as_posix(): path.read_text().count("\n") for path in PACKAGE.rglob("*.py")}
+    longer = {file for file, count in lines.items() if count > MOST_LINES}
+    assert longer == LONGER, f"divide a file of over {MOST_LINES} lines; take one that is no longer so from LONGER"

@@ -22,27 +22,30 @@ LS = Call("Bash", '{"command": "ls -la"}')
 
 # Replies in made-up dialects, and the shape that fits each.
 REPLIES = {
-    "JsonTags": ('<|acme_call|>{"name": "Bash", "arguments": {"command": "ls -la"}}<|end_acme|>', [LS]),
-    "JsonTags in brackets": ('[DO]\n{"name": "Bash", "parameters": {"command": "ls -la"}}\n[/DO]', [LS]),
-    "JsonTags in a wrapper": (
+    "MarkedJson": ('<|acme_call|>{"name": "Bash", "arguments": {"command": "ls -la"}}<|end_acme|>', [LS]),
+    "MarkedJson in brackets": ('[DO]\n{"name": "Bash", "parameters": {"command": "ls -la"}}\n[/DO]', [LS]),
+    "MarkedJson in a wrapper": (
         '<all>\n<do>\n{"name": "Bash", "arguments": {"command": "ls -la"}}\n</do>\n'
         '<do>\n{"name": "Bash", "arguments": {"command": "pwd"}}\n</do>\n</all>',
         [LS, Call("Bash", '{"command": "pwd"}')],
     ),
-    "JsonList": ('<calls_of_acme>[{"name": "Bash", "arguments": {"command": "ls -la"}}]</calls_of_acme>', [LS]),
-    "JsonElement": ('<do:Bash>{"command": "ls -la"}</do:Bash>', [LS]),
-    "Attributed": (
+    "MarkedJson with an array": (
+        '<calls_of_acme>[{"name": "Bash", "arguments": {"command": "ls -la"}}]</calls_of_acme>',
+        [LS],
+    ),
+    "NameInTag": ('<do:Bash>{"command": "ls -la"}</do:Bash>', [LS]),
+    "TagForm": (
         '<acme:calls>\n<acme:run name="Bash">\n<acme:arg name="command">ls -la</acme:arg>\n</acme:run>\n</acme:calls>',
         [LS],
     ),
-    "FunctionTag": (
+    "FunctionTags": (
         "<acme:do>\n<function=Bash>\n<parameter=command>\nls -la\n</parameter>\n</function>\n</acme:do>",
         [LS],
     ),
-    "KeyValue": ("<act>Bash<k>command</k><v>ls -la</v></act>", [LS]),
+    "PairForm": ("<act>Bash<k>command</k><v>ls -la</v></act>", [LS]),
     "Header": ('<|call|>Bash<|sep|>{"command": "ls -la"}<|stop|>', [LS]),
-    "NamedJson": ('{Run the tool: Bash({"command": "ls -la"})}', [LS]),
-    "Keyed": ("<|do|>call:Bash{command:<|q|>ls -la<|q|>}<|done|>", [LS]),
+    "NameInWords": ('{Run the tool: Bash({"command": "ls -la"})}', [LS]),
+    "DelimitedObject": ("<|do|>call:Bash{command:<|q|>ls -la<|q|>}<|done|>", [LS]),
     "Pythonic": ('<|py|>[Bash(command="ls -la")]<|yp|>', [LS]),
 }
 
@@ -79,7 +82,7 @@ def test_the_examples_of_all_dialects_under_new_marks_are_never_read_as_somethin
 
 def test_a_reply_that_a_dialect_reads_already_is_that_dialects() -> None:
     assert read_already(about("longcat").example, ()) == "longcat"
-    assert read_already(REPLIES["KeyValue"][0], ()) == ""
+    assert read_already(REPLIES["PairForm"][0], ()) == ""
 
 
 @pytest.mark.parametrize("reply", ["Please call Bash with ls.", "Bash :: command := ls ;;", '{"a": 1}', "<b>bold</b>"])

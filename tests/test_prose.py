@@ -1,7 +1,6 @@
 """The checker of prose (`scripts/prose.py`), which `make lint` runs over all pages and messages: it can fail."""
 
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -49,12 +48,3 @@ def test_what_is_not_found(markdown: str) -> None:
 def test_messages_are_read_too() -> None:
     places = {block.place for block in prose.messages()}
     assert {"reason fenced", "repair missing_closer", "toolcalls run --web"} <= places
-
-
-def test_docstrings_and_comments_are_searched_for_banned_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "addon").mkdir()
-    code = '"""It is told so."""\n\nTEXT = "told"  # read in vain\n'
-    (tmp_path / "addon" / "one.py").write_text(code, encoding="utf-8")
-    monkeypatch.setattr(prose, "REPO", tmp_path)
-    found = [one.partition(": write")[0] for block in prose.remarks() for one in prose.banned(block)]
-    assert found == ["addon/one.py:1: 'told'", "addon/one.py:3: 'in vain'"]

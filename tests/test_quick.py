@@ -17,7 +17,7 @@ import quick
         ("addon/toolcalls/dialects/__init__.py", {"tests/dialects"}),
         ("addon/toolcalls/values/conversion.py", {"tests/values/test_conversion.py"}),
         ("addon/toolcalls/wires/gemini/calls.py", {"tests/wires/test_gemini.py"}),
-        ("addon/toolcalls/values/nesting.py", {"tests/values"}),
+        ("addon/toolcalls/values/json_tokens.py", {"tests/values"}),
         ("addon/toolcalls/cli.py", {"tests/test_cli.py"}),
         ("tests/cases/wires/gemini.yaml", {"tests/cases/wires/gemini.yaml"}),
         ("tests/cases/quoting_notations.yaml", {"tests/reading/test_threats.py"}),

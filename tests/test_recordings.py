@@ -32,14 +32,14 @@ from support.library import (
 )
 from support.loopback import REPO, flows_in, mitmdump
 from toolcalls.events import Reason, ReplyDefect
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.error_replies import answered
+from toolcalls.flows.judging import Recorded, replies
 from toolcalls.insight import report
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.error_replies import answered
-from toolcalls.mitm.judging import Recorded, replies
-from toolcalls.mitm.offline.playable import recordings_of
-from toolcalls.playback.matching import masked
-from toolcalls.playback.recording import Asked
 from toolcalls.replies.exchange import Exchange
+from toolcalls.tools.serve.matching import masked
+from toolcalls.tools.serve.playable import recordings_of
+from toolcalls.tools.serve.recording import Asked
 from toolcalls.wires import all_wires
 
 from making import agents, damage, sound  # isort: skip - beside the recordings, found through support.library

@@ -8,7 +8,7 @@ import pytest
 from support.repository import REPO
 from toolcalls import config
 from toolcalls.dialects import all_dialects
-from toolcalls.launch.agents import AGENTS
+from toolcalls.tools.run.agents import AGENTS
 from toolcalls.wires import all_wires
 
 sys.path.insert(0, str(REPO / "scripts"))

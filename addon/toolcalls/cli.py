@@ -1,24 +1,20 @@
 """`toolcalls …`: what the addon does to a reply, done offline, for people and for scripts.
 
-Strategy: this file declares the command line and nothing else. What a command does is in `commands/` (or `demo/`, or
-`mitm/offline/`), in a file of its name, which is imported when the command runs: `toolcalls parse` never waits for
-mitmproxy.
+Strategy: this file declares the command line and nothing else. What a command does is in `tools/`, in a file or a room
+of its name, which is imported when the command runs: `toolcalls parse` never waits for mitmproxy.
 
 Every error is one line, `toolcalls COMMAND: what`. Exit status: 0 done, 1 found what it looks for or was refused,
 2 bad use or bad input, 130 interrupted.
-
-Over 300 lines: it is the one list of all commands with their options, and nothing in it depends on anything else in it.
 """
 
 import argparse
 import io
-import re
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NoReturn
 
 from toolcalls import __version__
+from toolcalls.tools.arguments import Parser, port, positive, speed
 
 _TOOLS = "the tools that are declared: a JSON list in OpenAI form, or of {name, parameters}"
 _RECORDING = "flows, HAR, or a capture of another LLM proxy; also as a URL that fsspec reads (s3://, gs://)"
@@ -54,62 +50,13 @@ _JOBS = {
 _JOB = "\n\nmembers of a --jsonl job, a JSON object (its `id` comes back with its result):\n"
 
 
-_LISTED = 12  # names that an error lists; of more it says the nearest
-
-
-def _did_you_mean(word: str, known: Collection[str]) -> str:
-    """A question that names the known word which is most like this one, "" for none."""
-    from toolcalls.config.mistakes import did_you_mean
-
-    return did_you_mean(word, known)
-
-
-class _Parser(argparse.ArgumentParser):
-    """An ArgumentParser that reports an error in one line.
-
-    With a default `rest`, all words but -h and --help are kept in `rest`: they are options of another program.
-    """
-
-    def parse_known_args(  # type: ignore[override]
-        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
-    ) -> tuple[argparse.Namespace, list[str]]:
-        """As argparse's."""
-        rest = self.get_default("rest")
-        if rest is None or args is None:
-            return super().parse_known_args(args, namespace)
-        known = [word for word in args if word in {"-h", "--help"}]
-        parsed, _ = super().parse_known_args(known, namespace)
-        parsed.rest = list(args)
-        return parsed, []
-
-    def error(self, message: str) -> NoReturn:
-        """Print `message` and exit with status 2. Of a word that is not known it says the nearest."""
-        if choice := re.fullmatch(r"argument (.+): invalid choice: '(.*)' \(choose from (.+)\)", message):
-            known = re.findall(r"[\w-]+", choice[3])
-            listed = "" if len(known) > _LISTED else f"; known are {', '.join(known)}"
-            message = f"{choice[1]}: unknown '{choice[2]}'{_did_you_mean(choice[2], known) or listed}"
-        self.exit(2, f"{self.prog}: {message} ({self.prog} --help shows the use)\n")
-
-    def parse_args(  # type: ignore[override]
-        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
-    ) -> argparse.Namespace:
-        """As argparse's, but it is the command that refuses an option that it does not know."""
-        parsed, unknown = self.parse_known_args(args, namespace)
-        if unknown:
-            choices = (action.choices for action in self._actions if isinstance(action.choices, dict))
-            command = next((found[parsed.command] for found in choices if parsed.command in found), self)
-            near = _did_you_mean(unknown[0].partition("=")[0], command._option_string_actions)
-            command.error(f"unknown {unknown[0]}{near}")
-        return parsed
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns its exit status. `argv` is without the program's name."""
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace")
     arguments = _parser().parse_args(argv)
     name = f"toolcalls {arguments.command}"
-    from toolcalls.commands.streams import BadInput, discard_output, print_error
+    from toolcalls.streams import BadInput, discard_output, print_error
 
     try:
         return int(getattr(import_module(arguments.module), getattr(arguments, "function", "run"))(arguments))
@@ -127,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog="toolcalls",
         description="Tool calls in the replies of language models: find them in text, write them as text.",
         epilog="`toolcalls COMMAND --help` shows an example. Start with `toolcalls demo`.",
@@ -143,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
             epilog=f"example:\n{example}" + (_JOB + _JOBS[name] if name in _JOBS else ""),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        added.set_defaults(module=module or f"toolcalls.commands.{name.replace('-', '_')}")
+        added.set_defaults(module=f"toolcalls.tools.{module or name.replace('-', '_')}")
         return added
 
     _add_start(command)
@@ -151,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         "demo",
         "play a recorded reply through a real mitmdump on this machine and show both sides",
         "  toolcalls demo",
-        "toolcalls.demo",
+        "demo.command",
     )
     demo.add_argument("--no-pause", action="store_true", help="play as fast as it goes")
 
@@ -159,12 +106,13 @@ def _parser() -> argparse.ArgumentParser:
         "parse",
         "find the calls in a reply's text",
         "  toolcalls parse --tools tools.json reply.txt\n  toolcalls parse --jsonl < jobs.jsonl > results.jsonl",
+        "parse.command",
     )
     _input(parse, "the reply's text")
     parse.add_argument("--dialect", default="auto", metavar="NAME", help="the dialect to read (default: auto, all)")
     parse.add_argument("--tools", metavar="FILE", help=_TOOLS)
     parse.add_argument("--policy", default="standard", metavar="NAME", help=_POLICY)
-    parse.add_argument("--chunk", type=_positive, metavar="N", help="feed N characters at a time, as a stream would")
+    parse.add_argument("--chunk", type=positive, metavar="N", help="feed N characters at a time, as a stream would")
     parse.add_argument(
         "--finish", choices=("stop", "length"), default="stop", help="how the reply ended (default: stop)"
     )
@@ -183,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
         "do to a reply's body what the addon does; verdicts go to standard error, one JSON object a line",
         "  toolcalls rewrite --request request.json < reply.sse > rewritten.sse\n"
         "  toolcalls rewrite --config toolcalls.yaml --request request.json reply.sse",
+        "rewrite.command",
     )
     _input(rewrite, "the reply's body")
     rewrite.add_argument("--config", metavar="FILE", help="do what this configuration says, processors too")
@@ -197,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
     rewrite.add_argument("--request", metavar="FILE", help="the body of the request that the reply belongs to")
     rewrite.add_argument("--policy", metavar="NAME", help=_POLICY)
     rewrite.add_argument("--content-type", metavar="TYPE", help="the body's content type (default: by its first bytes)")
-    rewrite.add_argument("--chunk", type=_positive, metavar="N", help="feed N bytes at a time")
+    rewrite.add_argument("--chunk", type=positive, metavar="N", help="feed N bytes at a time")
 
     dialects = command("dialects", "list the dialects that are known", "  toolcalls dialects --json")
     dialects.add_argument("--json", action="store_true", help="as JSON")
@@ -206,6 +155,7 @@ def _parser() -> argparse.ArgumentParser:
         "cases",
         "write the dialects' cases as JSON lines, to test other parsers with; or run a parser on them",
         "  toolcalls cases > cases.jsonl\n  toolcalls cases --dialect hermes --run 'toolcalls parse --jsonl'",
+        "cases.command",
     )
     cases.add_argument("files", nargs="*", metavar="FILE", help="case files, YAML (default: those that ship)")
     cases.add_argument("--dialect", action="append", metavar="NAME", help="only this dialect's; may come again")
@@ -219,7 +169,7 @@ def _parser() -> argparse.ArgumentParser:
     cases.add_argument("--stream", action="store_true", help="--run: `chunks` in place of `text`, in all `cuts`")
     cases.add_argument("--all", action="store_true", help="--run: also cases about what only this project decides")
     cases.add_argument(
-        "--timeout", type=_positive, default=10, metavar="SECONDS", help="--run: for one answer (default: 10)"
+        "--timeout", type=positive, default=10, metavar="SECONDS", help="--run: for one answer (default: 10)"
     )
     cases.add_argument("--differences", action="store_true", help="--run: a line for each case that is not right")
     cases.add_argument("--json", action="store_true", help="--run: the table as JSON")
@@ -247,7 +197,7 @@ def _add_start(command: Callable[..., argparse.ArgumentParser]) -> None:
             name,
             f"start {tool} with the addon: in front of UPSTREAM, else as a forward proxy, on 127.0.0.1",
             upstream.format(name),
-            "toolcalls.mitm.start",
+            "start",
         )
         start.usage = f"toolcalls {name} [UPSTREAM] [{tool}'s own options]"
         start.set_defaults(rest=[])
@@ -256,9 +206,9 @@ def _add_start(command: Callable[..., argparse.ArgumentParser]) -> None:
         "run an agent behind the addon, and say at its end what became of its calls",
         "  toolcalls run -- claude\n  toolcalls run --upstream http://127.0.0.1:8000 -- qwen\n"
         "  toolcalls run --web --record recordings -- codex exec 'fix the tests'\n\n"
-        "The exit status is the agent's. A base URL in a variable, or --upstream, is led through a reverse proxy; all\n"
+        "The exit status is the agent's. A base URL in a variable, or --upstream, goes through a reverse proxy; all\n"
         "else goes by a forward proxy, whose certificates the agent is made to trust.",
-        "toolcalls.launch.run",
+        "run.command",
     )
     run.usage = "toolcalls run [--web] [--record DIR] [--upstream URL] [--config FILE] -- COMMAND ..."
     run.add_argument("--web", action="store_true", help="mitmweb, with the page of its calls, in place of mitmdump")
@@ -270,15 +220,14 @@ def _add_start(command: Callable[..., argparse.ArgumentParser]) -> None:
         "doctor",
         "say what is between an agent and the addon on this machine; exit status 1 when something does",
         "  toolcalls doctor\n  toolcalls doctor -- claude",
-        "toolcalls.launch.doctor",
+        "doctor.command",
     )
-    doctor.add_argument("--port", type=_port, default=8080, metavar="N", help="where a proxy may run (default: 8080)")
+    doctor.add_argument("--port", type=port, default=8080, metavar="N", help="where a proxy may run (default: 8080)")
     doctor.add_argument("command_line", nargs="*", metavar="COMMAND", help="an agent, after --")
     command(
         "addon-path",
         "print the file for mitmproxy's -s, to start mitmproxy yourself",
         '  mitmdump -s "$(toolcalls addon-path)"',
-        "toolcalls.launch.addon_path",
     )
 
 
@@ -295,7 +244,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "  toolcalls judge --summary --junit junit.xml --github recordings/*.flow\n"
         "  toolcalls judge --mend all recordings/*.flow\n"
         "  toolcalls judge --jobs 8 --state archive.state --parquet verdicts/ archive/",
-        "toolcalls.mitm.offline.judge",
+        "judge.command",
     )
     judge.add_argument(
         "files",
@@ -326,7 +275,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "--summary", action="store_true", help="also count by dialect, model, agent, reason and kind of defect"
     )
     judge.add_argument(
-        "--jobs", type=_positive, metavar="N", help="processes on this machine (default: all cores, for 32 MB and more)"
+        "--jobs", type=positive, metavar="N", help="processes on this machine (default: all cores, for 32 MB and more)"
     )
     judge.add_argument(
         "--state", metavar="FILE", help="write down what is done, and go on from there in a run with the same options"
@@ -356,13 +305,13 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "repairs; with --expect also, that none has the verdict that is expected; with --against or\n"
         "--against-python, that the two still give the verdicts that differed first. Where native calls or rules\n"
         "decide, all of these become a job for `toolcalls rewrite --jsonl`.",
-        "toolcalls.mitm.offline.minimise",
+        "minimise.command",
     )
     minimise.add_argument("file", metavar="FILE", help=_RECORDING)
     minimise.add_argument("--flow", metavar="ID", help="the flow, by how its id begins (default: the first that fits)")
     minimise.add_argument(
         "--candidate",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="which of the places that look like a call, from 1 (default: the first that is none)",
     )
@@ -370,7 +319,7 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
     minimise.add_argument("--expect", metavar="VERDICT", help="what should come: `lifted`, `declined fenced`, `native`")
     minimise.add_argument("--against", metavar="CONFIG", help="show where this configuration gives other verdicts")
     minimise.add_argument("--against-python", metavar="PATH", help="show where another installed version does")
-    minimise.add_argument("--time", type=_positive, default=60, metavar="SECONDS", help="at most (default: 60)")
+    minimise.add_argument("--time", type=positive, default=60, metavar="SECONDS", help="at most (default: 60)")
     minimise.add_argument("--title", metavar="TEXT", help="the case's title (default: its verdict)")
     minimise.add_argument("-o", "--output", metavar="CASE", help="write the dialect case, or the job, to this file")
     minimise.add_argument("--issue", metavar="ISSUE", help="write the paste for an issue, Markdown, to this file")
@@ -379,7 +328,6 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "stats",
         "count by model and server how many replies came damaged, in which way, and how many were mended",
         "  toolcalls stats recordings/*.flow\n  toolcalls stats --json *.flow > stats.json",
-        "toolcalls.mitm.offline.stats",
     )
     stats.add_argument("files", nargs="+", metavar="FILE", help=_RECORDINGS)
     stats.add_argument("--config", metavar="FILE", help=config)
@@ -389,14 +337,14 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "report",
         "write sessions, their turns and a scorecard as one HTML page",
         "  toolcalls report recordings/*.flow -o report.html",
-        "toolcalls.mitm.offline.report",
+        "report.command",
     )
     report.add_argument(
         "files", nargs="+", metavar="FILE", help="flows, HAR, folders, or a journal (toolcalls_log, *.jsonl)"
     )
     report.add_argument("-o", "--output", required=True, metavar="OUT", help="the page")
     report.add_argument(
-        "--jobs", type=_positive, metavar="N", help="processes on this machine (default: all cores, for 32 MB and more)"
+        "--jobs", type=positive, metavar="N", help="processes on this machine (default: all cores, for 32 MB and more)"
     )
     report.add_argument("--config", metavar="FILE", help=config)
 
@@ -405,7 +353,6 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "write flows for other programs, without secrets",
         "  toolcalls export --format har -o out.har *.flow\n"
         "  toolcalls export --format otel -o http://127.0.0.1:4318 *.flow",
-        "toolcalls.mitm.offline.export",
     )
     export.add_argument("files", nargs="+", metavar="FILE", help=_RECORDINGS)
     export.add_argument("--format", required=True, choices=("jsonl", "har", "otel"), help="the format")
@@ -430,7 +377,6 @@ def _add_flow_commands(command: Callable[..., argparse.ArgumentParser]) -> None:
         "redact",
         "write flows without secrets",
         "  toolcalls redact session.flow to-share.flow",
-        "toolcalls.mitm.offline.redact",
     )
     redact.add_argument("file", metavar="IN", help=_RECORDING)
     redact.add_argument("output", metavar="OUT", help="the new file of flows")
@@ -441,12 +387,12 @@ def _add_serve(command: Callable[..., argparse.ArgumentParser]) -> None:
         "serve",
         "answer requests from recordings, on 127.0.0.1 and without any real server",
         "  toolcalls serve session.flow\n  toolcalls serve --no-pace --fault 2:cut-at-event=3 recordings/*.flow",
-        "toolcalls.mitm.offline.serve",
+        "serve.command",
     )
     serve.add_argument("files", nargs="+", metavar="FILE", help=_RECORDINGS)
-    serve.add_argument("--port", type=_port, default=0, metavar="N", help="the port (default: 0, any that is free)")
+    serve.add_argument("--port", type=port, default=0, metavar="N", help="the port (default: 0, any that is free)")
     pace = serve.add_mutually_exclusive_group()
-    pace.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="X times as fast as recorded")
+    pace.add_argument("--speed", type=speed, default=1.0, metavar="X", help="X times as fast as recorded")
     pace.add_argument("--no-pace", action="store_true", help="wait for nothing; boundaries of pieces stay")
     serve.add_argument(
         "--side",
@@ -472,29 +418,13 @@ def _add_serve(command: Callable[..., argparse.ArgumentParser]) -> None:
     serve.add_argument("--verbose", action="store_true", help="say which recording answers each request")
 
 
-def _port(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, found {text!r}")
-    return int(text)
-
-
-def _speed(text: str) -> float:
-    try:
-        speed = float(text)
-    except ValueError:
-        speed = 0.0
-    if not 0.001 <= speed <= 1e6:
-        raise argparse.ArgumentTypeError(f"expected a number from 0.001, found {text!r}")
-    return speed
-
-
 def _add_record(record: argparse.ArgumentParser) -> None:
     """The actions of `toolcalls record`."""
     actions = record.add_subparsers(dest="action", metavar="ACTION", required=True)
 
     def action(name: str, about: str, module: str) -> argparse.ArgumentParser:
         added = actions.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
-        added.set_defaults(module=f"toolcalls.mitm.offline.record.{module}", function=name)
+        added.set_defaults(module=f"toolcalls.tools.record.{module}", function=name)
         return added
 
     paths = "recordings, HAR, captures of other proxies, folders of them, and URLs that fsspec reads (s3://, gs://)"
@@ -531,9 +461,3 @@ def _add_record(record: argparse.ArgumentParser) -> None:
 def _input(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("file", nargs="?", default="-", metavar="FILE", help=f"{what} (default: standard input)")
     parser.add_argument("--jsonl", action="store_true", help="one job a line, one result a line")
-
-
-def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1 << 40:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 1, found {text!r}")
-    return int(text)

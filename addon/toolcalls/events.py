@@ -10,8 +10,6 @@ text exactly, and a call without its `CallEnd` was cut off (law 6: nobody closes
 `Text` and `Markup` together are the reply's own text: joined in order they give back, character for character, what
 went in (law 3). `Text` is shown to the client, `Markup` belongs to a call and is not. Processors add `Removed`, text
 that they took away: then all three account for what went in.
-
-Past 300 lines because it names every code that a verdict may give, too: a word is declared once.
 """
 
 from typing import Literal
@@ -26,13 +24,13 @@ class Text(msgspec.Struct, frozen=True, gc=False):
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """The `Text` after it, and what becomes of that, is in this place of its frame, after what is no text."""
+    """Position within the frame of the next `Text`, counted after the parts that are no text."""
 
     at: int
 
 
 class ParagraphEnd(msgspec.Struct, frozen=True, gc=False):
-    """A native call is between the text so far and what follows in this lane, so no paragraph goes on there."""
+    """A native call separates the text before from the text after in this lane: a paragraph ends."""
 
 
 class Fetched(msgspec.Struct, frozen=True, gc=False):

@@ -1,6 +1,6 @@
 """A route: what one kind of traffic speaks on either side, and how its text is to be read. Frozen data, no behaviour.
 
-`config` builds routes from YAML; tests and the command line build them directly. It has more than 300 lines, since
+`config` builds routes from YAML; tests and the command line build them directly.
 docs/configuration.md takes what it says of the keys of rules, reactors and filters from the docstrings here.
 """
 
@@ -131,7 +131,7 @@ class Loops:
     progress     whether a new call that was answered starts the count of `same_call` again
     text         what the client gets where the reply is changed
 
-    One that neither acts nor looks at text is in no reply's way: it looks at the calls when the reply has ended.
+    A guard that only observes calls does not delay a reply: it looks at them when the reply has ended.
     """
 
     action: LoopAction = "observe"

@@ -2,8 +2,6 @@
 
 Each function gives the pieces of a reply that says `text`, in the shape in which that server was seen to send it; the
 content is made up. Tests use the same functions with a text that holds no call, which must leave byte for byte.
-
-Over 300 lines: a table, whose rows are replies.
 """
 
 import json

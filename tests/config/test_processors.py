@@ -12,9 +12,9 @@ from support.processorcases import body_of
 from support.repository import REPO
 from toolcalls.config import ConfigError, load, parse
 from toolcalls.dialects import all_dialects
+from toolcalls.flows.exchange_plan import ExchangePlan, plan_for, wire_for
 from toolcalls.insight import report
 from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.exchange_plan import ExchangePlan, plan_for, wire_for
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.route import Access, AccessRule, Condition, Config, Filter, Loops, Reactor
 from toolcalls.wires import all_wires

@@ -11,12 +11,12 @@ from typing import Any, get_args
 import pytest
 
 from support.repository import REPO
-from toolcalls.commands.parse import parsed
 from toolcalls.dialects import about, summary
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import About, Form
+from toolcalls.tools.parse.command import parsed
 
 pytestmark = pytest.mark.whole
 

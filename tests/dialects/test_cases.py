@@ -26,8 +26,8 @@ from support.chatclient import stream
 from support.dialectcases import WIRE, chunks, exchanged, read, read_back, single, whole
 from support.exchanges import in_pieces
 from support.sampling import DEEP, a_few, some
-from toolcalls.commands.dialect_cases import pieces
 from toolcalls.dialects import all_dialects
+from toolcalls.flows.cases.dialect_cases import pieces
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox

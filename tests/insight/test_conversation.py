@@ -9,8 +9,8 @@ import pytest
 from mitmproxy import http
 
 from support import archives
+from toolcalls.flows.exchange_plan import wire_for
 from toolcalls.insight.conversation import EXCERPT, Message, RequestSummary, request_opening, request_summary
-from toolcalls.mitm.exchange_plan import wire_for
 
 RECORDED = [flow for flow in archives.recordings() if flow.request.content]
 

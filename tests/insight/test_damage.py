@@ -10,6 +10,7 @@ from mitmproxy.io import FlowWriter
 from support import manyflows
 from support.loopback import chunk, streamed
 from toolcalls import cli
+from toolcalls.flows.flow_records import record_of
 from toolcalls.insight.conformance import OTHERS, ROWS, Conformance, Kind
 from toolcalls.insight.damage import IN_TEXT, Damage, damage_of, sentence_of
 from toolcalls.insight.exports import jsonl, otel
@@ -17,7 +18,6 @@ from toolcalls.insight.page import live_overview, report_page
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import Turn, turn_of
 from toolcalls.insight.vocabulary.notes import NOTES
-from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.tables import in_lines, outcome_counts, reports_by_server
 
 END = b"data: [DONE]\n\n"

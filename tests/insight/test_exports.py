@@ -1,7 +1,4 @@
-"""Exports: JSON lines as documented, HAR by its specification, OpenTelemetry spans to memory and to a collector.
-
-Over 300 lines: three formats, tested on the same flows.
-"""
+"""Exports: JSON lines as documented, HAR by its specification, OpenTelemetry spans to memory and to a collector."""
 
 import json
 import re
@@ -19,13 +16,13 @@ from support import manyflows
 from support.loopback import streamed
 from support.repository import REPO
 from toolcalls import cli
+from toolcalls.flows.flow_records import record_of, reported_records
 from toolcalls.insight.exports import har, jsonl
+from toolcalls.insight.exports.pieces import pieces_of
 from toolcalls.insight.exports.schema import json_schema
 from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, FIELDS
-from toolcalls.mitm.flow_records import record_of
-from toolcalls.mitm.offline.export import pieces_of
-from toolcalls.mitm.offline.files import configuration
 from toolcalls.route import Price
+from toolcalls.tools.options import configuration
 
 otel = pytest.importorskip("toolcalls.insight.exports.otel", reason="the extra `otel` is not installed")
 collector = pytest.importorskip("support.collector").collector
@@ -104,7 +101,9 @@ def test_a_cost_is_written_where_the_configuration_has_prices(
     for arguments, costs in (([], []), (["--config", str(config)], [0.1222, 0.158])):
         assert _export(recording, format_, str(out), *arguments) == 0
         assert sorted(map(float, re.findall(found, out.read_text("utf-8")))) == pytest.approx(costs)
-    assert re.findall(found, b"".join(pieces_of(manyflows.session(), format_, prices=prices)).decode())
+    assert re.findall(
+        found, b"".join(pieces_of(format_, reported_records(manyflows.session()), prices=prices)).decode()
+    )
 
 
 @pytest.mark.parametrize("more", [(), ("--content",)], ids=["bare", "content"])
@@ -181,7 +180,7 @@ def _documents(data: bytes) -> list[Any]:
 def test_flows_in_memory_give_the_same(recording: Path, tmp_path: Path, format_: Any) -> None:
     out = tmp_path / "out"
     assert _export(recording, format_, str(out)) == 0
-    data = b"".join(pieces_of([*manyflows.session(), *manyflows.others()], format_))
+    data = b"".join(pieces_of(format_, reported_records([*manyflows.session(), *manyflows.others()])))
     assert _documents(data) == _documents(out.read_bytes())
 
 

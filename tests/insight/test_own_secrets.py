@@ -14,11 +14,12 @@ from mitmproxy.test import tflow
 from support.addons import addon_with
 from support.commandline import toolcalls
 from support.loopback import CALL, asked, streamed
+from toolcalls.flows.flow_records import record_of
+from toolcalls.flows.flow_redaction import redacted
 from toolcalls.insight.exports import har, jsonl, otel
 from toolcalls.insight.own_secrets import NO_SECRETS, own_secrets, without_own_secrets
 from toolcalls.insight.turn import turn_of
-from toolcalls.mitm.flow_records import record_of, records_in_progress
-from toolcalls.mitm.flow_redaction import redacted
+from toolcalls.mitm.records_in_progress import records_in_progress
 
 SECRET = 'Zq7/pl"ainWord'  # of no known form
 HEADERS: dict[str, tuple[str, str]] = {

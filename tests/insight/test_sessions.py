@@ -1,7 +1,4 @@
-"""Many exchanges together: sessions, turns, what requests changed, times, tokens, and the scorecard.
-
-Over 300 lines: one table of short tests for each part of a turn.
-"""
+"""Many exchanges together: sessions, turns, what requests changed, times, tokens, and the scorecard."""
 
 import json
 from dataclasses import replace
@@ -13,6 +10,7 @@ from hypothesis import strategies as st
 
 from support import manyflows
 from support.repository import shared_path
+from toolcalls.flows.flow_records import record_of
 from toolcalls.insight import conversation, replies
 from toolcalls.insight.agents import agent_of, session_of
 from toolcalls.insight.conversation import Message, RequestSummary, request_summary
@@ -27,7 +25,6 @@ from toolcalls.insight.session_page import session_body
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.text_diff import rewording
 from toolcalls.insight.turn import Turn, outcome_of, turn_of
-from toolcalls.mitm.flow_records import record_of
 from toolcalls.route import Price
 
 

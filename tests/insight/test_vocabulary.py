@@ -22,6 +22,7 @@ from support.repository import REPO
 from toolcalls import insight
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Reason, Repair, Status
+from toolcalls.flows import flow_metadata
 from toolcalls.insight import report
 from toolcalls.insight.vocabulary import outcomes, reasons, repairs, statuses
 from toolcalls.insight.vocabulary.conditions import CONDITIONS
@@ -31,7 +32,6 @@ from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.insight.vocabulary.repairs import REPAIRS
 from toolcalls.insight.vocabulary.statuses import REPLY_STATUSES, STATUSES
-from toolcalls.mitm import flow_metadata
 
 pytestmark = pytest.mark.whole
 

@@ -28,7 +28,7 @@ from support.loopback import (
     streamed,
     upstream,
 )
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 from toolcalls.mitm.hooks import ToolCalls
 
 TEXT = f"Let me look.\n\n{CALL}"

@@ -21,7 +21,7 @@ from support.anthropicclient import whole as body_of
 from support.fiveroutes import BLOCK, INVOKE, MEANT, TAGGED, TEXT
 from support.fiveroutes import CONFIG as FIVE_ROUTES
 from support.loopback import EVENTS, LIMIT, Host, Reply
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 type Way = Literal["whole", "stream", "helper"]
 WAYS: tuple[Way, ...] = ("whole", "stream", "helper")

@@ -18,7 +18,7 @@ from support import manyflows
 from support.loopback import LIMIT
 from support.s3store import s3_store
 from toolcalls import cli
-from toolcalls.mitm.offline.archive import on_dask
+from toolcalls.tools.archive import on_dask
 
 _FILES = 10
 

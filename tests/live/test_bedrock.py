@@ -16,17 +16,11 @@ from botocore.config import Config
 from support import anthropicclient, converseclient, invokeclient
 from support.anthropicclient import stream
 from support.converseclient import exception
-from support.fiveroutes import BLOCK, INVOKE, MEANT, TAGGED, TEXT
-from support.fiveroutes import CONFIG as FIVE_ROUTES
+from support.fiveroutes import INVOKE, SCHEMAS, TEXT, WITH_ASK, check_flow, exchanged, statuses, two_calls
 from support.loopback import LIMIT, Host, Reply
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
-CONFIG = (
-    FIVE_ROUTES
-    + """
-  - {name: ask, match: {path: "/ask/*"}, client: native, upstream: text, dialects: [invoke], rewrite_request: true}
-"""
-)
+CONFIG = WITH_ASK
 MODEL = "us.anthropic.claude-made-up-v1:0"
 EVENTS = {"content-type": "application/vnd.amazon.eventstream"}
 JSON = {"content-type": "application/json"}
@@ -41,29 +35,18 @@ NATIVE = [
     anthropicclient.call("toolu_1", "read_file", "", '{"path": "größe/', '日本 😀.md"}'),
     anthropicclient.call("toolu_2", "now"),
 ]
-# By route: what the upstream says, and what the client gets: text, calls, stop reason, verdicts.
-KINDS: dict[str, tuple[list[Any], str, list[tuple[str, dict[str, str]]], str, str]] = {
-    "lift": ([text(TEXT.format(*INVOKE))], TEXT.format("", ""), MEANT, "tool_use", "lifted"),
-    "lower": (NATIVE, f"Let me look.\n\n{BLOCK}", [], "end_turn", "lowered"),
-    "same": ([text(TEXT.format(*INVOKE))], TEXT.format(*INVOKE), [], "end_turn", "lowered"),
-    "other": ([text(TEXT.format(*INVOKE))], TEXT.format(*TAGGED), [], "end_turn", "lowered"),
-    "observe": (NATIVE, "Let me look.", MEANT, "tool_use", "native"),
-}
-_SCHEMAS: dict[str, Any] = {
-    "read_file": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-    "now": {"type": "object", "properties": {}},
-}
+KINDS = two_calls(lambda said: [text(said)], NATIVE)
 CONVERSE = {
     "messages": [{"role": "user", "content": [{"text": "go"}]}],
     "toolConfig": {
-        "tools": [{"toolSpec": {"name": name, "inputSchema": {"json": of}}} for name, of in _SCHEMAS.items()]
+        "tools": [{"toolSpec": {"name": name, "inputSchema": {"json": of}}} for name, of in SCHEMAS.items()]
     },
 }
 CLAUDE = {
     "anthropic_version": "bedrock-2023-05-31",
     "max_tokens": 100,
     "messages": [{"role": "user", "content": "go"}],
-    "tools": [{"name": name, "input_schema": of} for name, of in _SCHEMAS.items()],
+    "tools": [{"name": name, "input_schema": of} for name, of in SCHEMAS.items()],
 }
 
 
@@ -129,16 +112,9 @@ def ask(
     running: Host, route: str, way: Way, events: Sequence[dict[str, Any]], **more: bytes
 ) -> tuple[anthropicclient.Reply, Any, list[bytes]]:
     """One request: what boto3 makes of its reply, the flow, and what the upstream sent."""
-    base = f"/{route}{running.prefix()}"
     pieces = [*way.said(events), *more.values()]
-    running.upstream.asked.clear()
-    running.upstream.replies = [Reply(pieces, way.headers, framing="length" if way.headers is JSON else "chunked")]
-    reply = way.asks(client(running.dump.url + base))
-    return reply, running.flow_under(base + "/"), pieces
-
-
-def verdicts(flow: Any) -> list[str]:
-    return [verdict["status"] for verdict in flow.metadata[flow_metadata.REPORT]["verdicts"]]
+    upstream = Reply(pieces, way.headers, framing="length" if way.headers is JSON else "chunked")
+    return *exchanged(running, route, upstream, lambda url: way.asks(client(url))), pieces
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
@@ -149,10 +125,7 @@ def test_each_kind_of_route(running: Host, route: str, way: Way) -> None:
     assert reply.text == shown
     assert [(call["name"], json.loads(call["arguments"])) for call in reply.calls] == calls
     assert reply.stop == stopped
-    assert verdicts(flow) == [status, status]
-    assert flow.metadata[flow_metadata.REPORT]["model"] == MODEL
-    if route in {"same", "observe"}:  # untouched is identical
-        assert flow.response.raw_content == b"".join(pieces)
+    check_flow(flow, route, status, MODEL, pieces)
 
 
 @pytest.mark.parametrize("way", ["converse_stream", "invoke_stream"])
@@ -162,7 +135,7 @@ def test_an_exception_in_the_middle_reaches_the_client(running: Host, way: str) 
     with pytest.raises(Exception, match="Slow down"):
         ask(running, "lift", WAYS[way], events[:-1], failed=failed)
     flow = running.flow_under(f"/lift/{running._number}/")
-    assert verdicts(flow) == ["truncated"]
+    assert statuses(flow) == ["truncated"]
     assert flow.response.raw_content.endswith(failed)
 
 

@@ -11,7 +11,7 @@ from support.keptconversations import ASKED, PREVIOUS, ids_in, lifted_ids, outpu
 from support.loopback import EVENTS, Dump, Host, Reply, mitmdump, post
 from support.responsesclient import framed, stream
 from support.sockets import Upstream, connected, upstream
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CONFIG = """
 routes:

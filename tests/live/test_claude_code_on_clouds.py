@@ -16,7 +16,7 @@ import pytest
 
 from support import anthropicclient, invokeclient
 from support.loopback import EVENTS, LIMIT, Host, Reply
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CLAUDE = shutil.which("claude")
 CONFIG = "routes: []\n"

@@ -14,17 +14,10 @@ import httpx
 import pytest
 
 from support import chatclient, cohereclient
-from support.fiveroutes import BLOCK, INVOKE, MEANT, TAGGED, TEXT
-from support.fiveroutes import CONFIG as FIVE_ROUTES
+from support.fiveroutes import INVOKE, SCHEMAS, TEXT, WITH_ASK, check_flow, exchanged, two_calls
 from support.loopback import EVENTS, LIMIT, Host, Reply
-from toolcalls.mitm import flow_metadata
 
-CONFIG = (
-    FIVE_ROUTES
-    + """
-  - {name: ask, match: {path: "/ask/*"}, client: native, upstream: text, dialects: [invoke], rewrite_request: true}
-"""
-)
+CONFIG = WITH_ASK
 JSON = {"content-type": "application/json"}
 
 
@@ -43,22 +36,11 @@ NATIVE = [
     *call(0, "call_1", "read_file", '{"path": "größe/', '日本 😀.md"}'),
     *call(1, "call_2", "now", "{}"),
 ]
-# By route: what the upstream says, and what the client gets: text, calls, finish reason, verdicts.
-KINDS: dict[str, tuple[list[Any], str, list[tuple[str, dict[str, str]]], str, str]] = {
-    "lift": (text(TEXT.format(*INVOKE)), TEXT.format("", ""), MEANT, "tool_calls", "lifted"),
-    "lower": (NATIVE, f"Let me look.\n\n{BLOCK}", [], "stop", "lowered"),
-    "same": (text(TEXT.format(*INVOKE)), TEXT.format(*INVOKE), [], "stop", "lowered"),
-    "other": (text(TEXT.format(*INVOKE)), TEXT.format(*TAGGED), [], "stop", "lowered"),
-    "observe": (NATIVE, "Let me look.", MEANT, "tool_calls", "native"),
-}
-_SCHEMAS: dict[str, Any] = {
-    "read_file": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-    "now": {"type": "object", "properties": {}},
-}
+KINDS = two_calls(text, NATIVE, calls="tool_calls", end="stop")
 ASKED: dict[str, Any] = {
     "model": "command-a",
     "messages": [{"role": "user", "content": "go"}],
-    "tools": [{"type": "function", "function": {"name": name, "parameters": of}} for name, of in _SCHEMAS.items()],
+    "tools": [{"type": "function", "function": {"name": name, "parameters": of}} for name, of in SCHEMAS.items()],
 }
 
 
@@ -99,16 +81,9 @@ def ask(
     running: Host, route: str, deltas: Sequence[Mapping[str, Any]], *, streamed: bool, **more: Any
 ) -> tuple[chatclient.Choice, Any, list[bytes]]:
     """One request: what the SDK makes of its reply, the flow, and what the upstream sent."""
-    base = f"/{route}{running.prefix()}"
     pieces = pieces_of(deltas, streamed=streamed)
-    running.upstream.asked.clear()
-    running.upstream.replies = [Reply(pieces, dict(EVENTS) if streamed else JSON)]
-    reply = asked(running.dump.url + base, streamed=streamed, **more)
-    return reply, running.flow_under(base + "/"), pieces
-
-
-def verdicts(flow: Any) -> list[str]:
-    return [verdict["status"] for verdict in flow.metadata[flow_metadata.REPORT]["verdicts"]]
+    upstream = Reply(pieces, dict(EVENTS) if streamed else JSON)
+    return *exchanged(running, route, upstream, lambda url: asked(url, streamed=streamed, **more)), pieces
 
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["stream", "whole"])
@@ -119,10 +94,7 @@ def test_each_kind_of_route(running: Host, route: str, streamed: bool) -> None:
     assert reply.text == shown
     assert [(one["name"], json.loads(one["arguments"])) for one in reply.calls] == calls
     assert reply.finish == finish
-    assert verdicts(flow) == [status, status]
-    assert flow.metadata[flow_metadata.REPORT]["model"] == "command-a"
-    if route in {"same", "observe"}:  # untouched is identical
-        assert flow.response.raw_content == b"".join(pieces)
+    check_flow(flow, route, status, "command-a", pieces)
 
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["stream", "whole"])

@@ -12,7 +12,7 @@ from support.loopback import EVENTS, Host, Reply
 from support.responsesclient import framed, stream
 from support.responsesclient import whole as body_of
 from support.sdk import client
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CONFIG = """
 routes:

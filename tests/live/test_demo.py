@@ -16,10 +16,10 @@ from mitmproxy.test import tflow, tutils
 
 from support.loopback import LIMIT
 from support.repository import REPO
-from toolcalls.demo import observations
-from toolcalls.demo.model_server import read_script
-from toolcalls.demo.observations import DemoError, Observations, wait_for
-from toolcalls.playback.recording import Piece
+from toolcalls.tools.demo import observations
+from toolcalls.tools.demo.model_server import read_script
+from toolcalls.tools.demo.observations import DemoError, Observations, wait_for
+from toolcalls.tools.serve.recording import Piece
 
 COMMAND = [sys.executable, "-m", "toolcalls", "demo"]
 

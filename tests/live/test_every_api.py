@@ -43,7 +43,7 @@ from support.agentclient import (
 from support.fiveroutes import CONFIG
 from support.loopback import Host, Reply, flows_in, mitmdump, upstream
 from support.tlsclient import authority, trusting
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 GENAI = int(version("google-genai").partition(".")[0])
 

@@ -14,7 +14,7 @@ import pytest
 from support.fiveroutes import one_call
 from support.geminiclient import USAGE, Body, body_of, received, reply
 from support.loopback import LIMIT, Host, Reply, post
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 pytest.importorskip("google.genai")
 genai: Any = import_module("google.genai")

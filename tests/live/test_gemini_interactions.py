@@ -15,20 +15,14 @@ import pytest
 
 from support import anthropicclient, interactionsclient
 from support.anthropicclient import stream
-from support.fiveroutes import BLOCK, INVOKE, MEANT, TAGGED, TEXT
-from support.fiveroutes import CONFIG as FIVE_ROUTES
+from support.fiveroutes import INVOKE, SCHEMAS, TEXT, WITH_ASK, check_flow, exchanged, two_calls
 from support.loopback import EVENTS, LIMIT, Host, Reply, post
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 genai: Any = import_module("google.genai")
 types: Any = import_module("google.genai.types")
 
-CONFIG = (
-    FIVE_ROUTES
-    + """
-  - {name: ask, match: {path: "/ask/*"}, client: native, upstream: text, dialects: [invoke], rewrite_request: true}
-"""
-)
+CONFIG = WITH_ASK
 JSON = {"content-type": "application/json; charset=UTF-8"}
 
 
@@ -41,22 +35,11 @@ NATIVE = [
     anthropicclient.call("call_1", "read_file", "", '{"path": "größe/', '日本 😀.md"}'),
     anthropicclient.call("call_2", "now"),
 ]
-# By route: what the upstream says, and what the client gets: text, calls, stop reason, verdicts.
-KINDS: dict[str, tuple[list[Any], str, list[tuple[str, dict[str, str]]], str, str]] = {
-    "lift": ([text(TEXT.format(*INVOKE))], TEXT.format("", ""), MEANT, "tool_use", "lifted"),
-    "lower": (NATIVE, f"Let me look.\n\n{BLOCK}", [], "end_turn", "lowered"),
-    "same": ([text(TEXT.format(*INVOKE))], TEXT.format(*INVOKE), [], "end_turn", "lowered"),
-    "other": ([text(TEXT.format(*INVOKE))], TEXT.format(*TAGGED), [], "end_turn", "lowered"),
-    "observe": (NATIVE, "Let me look.", MEANT, "tool_use", "native"),
-}
-_SCHEMAS: dict[str, Any] = {
-    "read_file": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-    "now": {"type": "object", "properties": {}},
-}
+KINDS = two_calls(lambda said: [text(said)], NATIVE)
 ASKED: dict[str, Any] = {
     "model": "gemini-x",
     "input": "go",
-    "tools": [{"type": "function", "name": name, "parameters": of} for name, of in _SCHEMAS.items()],
+    "tools": [{"type": "function", "name": name, "parameters": of} for name, of in SCHEMAS.items()],
 }
 
 
@@ -105,16 +88,9 @@ def ask(
     running: Host, route: str, events: Sequence[Any], *, streamed: bool, **more: Any
 ) -> tuple[anthropicclient.Reply, Any, list[bytes]]:
     """One request: what the SDK makes of its reply, the flow, and what the upstream sent."""
-    base = f"/{route}{running.prefix()}"
     pieces = pieces_of(events, streamed=streamed)
-    running.upstream.asked.clear()
-    running.upstream.replies = [Reply(pieces, dict(EVENTS) if streamed else JSON)]
-    reply = asked(running.dump.url + base, streamed=streamed, **more)
-    return reply, running.flow_under(base + "/"), pieces
-
-
-def verdicts(flow: Any) -> list[str]:
-    return [verdict["status"] for verdict in flow.metadata[flow_metadata.REPORT]["verdicts"]]
+    upstream = Reply(pieces, dict(EVENTS) if streamed else JSON)
+    return *exchanged(running, route, upstream, lambda url: asked(url, streamed=streamed, **more)), pieces
 
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["stream", "whole"])
@@ -125,10 +101,7 @@ def test_each_kind_of_route(running: Host, route: str, streamed: bool) -> None:
     assert reply.text == shown
     assert [(call["name"], json.loads(call["arguments"])) for call in reply.calls] == calls
     assert reply.stop == stopped
-    assert verdicts(flow) == [status, status]
-    assert flow.metadata[flow_metadata.REPORT]["model"] == "gemini-x"
-    if route in {"same", "observe"}:  # untouched is identical
-        assert flow.response.raw_content == b"".join(pieces)
+    check_flow(flow, route, status, "gemini-x", pieces)
 
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["stream", "whole"])

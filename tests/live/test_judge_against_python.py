@@ -10,7 +10,7 @@ import pytest
 from support import manyflows
 from support.repository import REPO
 from toolcalls import cli
-from toolcalls.commands.dialect_cases import cases_in
+from toolcalls.flows.cases.dialect_cases import cases_in
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from support.agentclient import SDKS, Answer, Line, Way
 from support.loopback import EVENTS, Host, Reply
 from support.thinkingreplies import FORMS, frames, thinking
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CONFIG = """
 routes:

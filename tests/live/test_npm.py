@@ -23,7 +23,7 @@ from support.agentclient import SDKS, TOOLS, Way
 from support.loopback import EVENTS, LIMIT, Host, Reply, assert_no_fault, configured, host
 from support.repository import REPO
 from support.sampling import a_few, some
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 NPM = REPO / "tests" / "npm"
 NODE = 20  # the oldest version that all of the SDKs run on

@@ -14,7 +14,7 @@ from support.casefiles import openai_tools
 from support.fiveroutes import INVOKE, ONE, one_call
 from support.loopback import LIMIT, Host, Reply
 from support.ollamaclient import STATS, body_of, call, line
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 pytest.importorskip("ollama")
 ollama: Any = import_module("ollama")

@@ -21,7 +21,7 @@ from support.fiveroutes import BLOCK, INVOKE, MEANT, TAGGED, TEXT
 from support.fiveroutes import CONFIG as FIVE_ROUTES
 from support.loopback import EVENTS, LIMIT, Host, Reply, encoded
 from support.sdk import BROKEN, TOOLS, WAYS, Answer, Calls, Choice, Way, ask, client, streamed, take, whole
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CONFIG = FIVE_ROUTES
 NATIVE = [("call_a", "read_file", '{"path": "größe/日本 😀.md"}'), ("call_b", "now", "{}")]

@@ -20,7 +20,7 @@ from support.responsesclient import whole as body_of
 from support.responsesscene import CREATE, NATIVE, TOOLS, meant, pieces
 from support.sdk import client
 from support.sockets import Refused, Upstream, connected, upstream
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CONFIG = f"""{FIVE_ROUTES}\
   - {{name: refuse, match: {{path: "/refuse/*"}}, client: native, upstream: text, refuse_websocket: true}}

@@ -18,13 +18,13 @@ from support.s3store import s3_store
 from support.waiting import seen
 from toolcalls import cli
 from toolcalls.insight.sessions import Sessions
-from toolcalls.mitm.offline.archive.parts import files_of
-from toolcalls.mitm.offline.archive.turns import turns_of
 from toolcalls.mitm.recording import recorder
 from toolcalls.mitm.recording import store as stores
 from toolcalls.mitm.recording.limits import Limits
 from toolcalls.mitm.recording.recorder import Recorder
 from toolcalls.mitm.recording.store import RecordingStore
+from toolcalls.tools.archive.parts import files_of
+from toolcalls.tools.report.turns import turns_of
 
 
 @pytest.fixture(autouse=True)

@@ -20,8 +20,8 @@ from support import sockets
 from support.commandline import ENVIRONMENT
 from support.library import FOLDER, MENDED, bodies_of, flow_of, names
 from support.loopback import LIMIT, mitmdump, post
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.content_codings import decoded
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.content_codings import decoded
 
 SPEED = "4"  # times as fast as recorded
 MADE = re.compile(rb'(?:call|toolu|fc|chatcmpl|msg|resp)_?-?[0-9a-f]{24}|"created":\d+|"created_at":"[^"]+"')

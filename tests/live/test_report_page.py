@@ -25,13 +25,13 @@ from support.loopback import LIMIT, Reply, asked, post, streamed, upstream
 from support.repository import REPO
 from support.screens import PASSWORD, browser, log_in, missing_for_browser, mitmweb
 from toolcalls import cli
+from toolcalls.flows.flow_records import record_of
 from toolcalls.insight.exchange_rows import kinds_of
 from toolcalls.insight.model_totals import Durations
 from toolcalls.insight.page import live_overview, report_page, style
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import turn_of
 from toolcalls.insight.vocabulary.outcomes import OUTCOMES
-from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.page.addon import PageAddon
 from toolcalls.route import Price
 

@@ -12,7 +12,7 @@ import pytest
 from support import anthropicclient, geminiclient, ollamaclient, responsesclient
 from support.loopback import CALL, EVENTS, Host, Reply, calls_in, host, post, streamed
 from support.loopback import asked as question
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CONFIG = """
 routes:

@@ -12,7 +12,7 @@ from support.responsesclient import framed, received, stream
 from support.responsesclient import whole as body_of
 from support.responsesscene import NATIVE, meant
 from support.sdk import client
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CONFIG = """
 routes:

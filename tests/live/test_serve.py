@@ -24,8 +24,8 @@ from support import sockets
 from support.commandline import ENVIRONMENT, toolcalls
 from support.loopback import LIMIT, flows_in
 from support.repository import REPO
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.offline.playable import recordings_of
+from toolcalls.flows import flow_metadata
+from toolcalls.tools.serve.playable import recordings_of
 
 CREATED, COMPLETED = '{"type": "response.created"}', '{"type":  "response.completed", "é": 1}'
 

@@ -29,7 +29,7 @@ from support.responsesclient import framed, stream
 from support.screens import reserved_port
 from support.sockets import connected
 from support.sockets import upstream as socket_upstream
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 needs_redis = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 CONFIG = """

@@ -11,7 +11,7 @@ import pytest
 from support.loopback import LIMIT, Reply, asked, calls_in, mitmdump, post, streamed, upstream
 from support.repository import REPO
 from toolcalls import __version__
-from toolcalls.launch.addon_path import ADDON
+from toolcalls.tools.addon_path import ADDON
 
 
 @pytest.fixture(scope="module")

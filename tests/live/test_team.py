@@ -19,8 +19,8 @@ from support.screens import reserved_port
 from support.team import RELOAD, PacedUpstream, Stream, haproxy, read_stream, team
 from support.teamscenes import kill_and_reload
 from support.waiting import seen
-from toolcalls.mitm.start import mitmproxy_options
 from toolcalls.requests.client_memory import SESSION_HEADERS
+from toolcalls.tools.start import mitmproxy_options
 
 needs_haproxy = pytest.mark.skipif(haproxy() is None, reason="HAProxy is not installed")
 

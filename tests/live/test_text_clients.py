@@ -7,7 +7,7 @@ import pytest
 
 from support.casefiles import load
 from support.loopback import EVENTS, Host, Reply, chunk, streamed, text_in, whole
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 CONFIG = "version: 1\n"
 PROMPTS = {one["title"]: one for one in load("prompts")["prompts"]}

@@ -35,7 +35,7 @@ from support.responsesclient import stream
 from support.sockets import connected
 from support.sockets import upstream as socket_upstream
 from support.tlsclient import authority, trusting
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 TEXT = f"Größe: let me look.\n\n{CALL}"
 PLAIN = f"Größe: <inv is no call.\n\n```\n{CALL}\n```\n"

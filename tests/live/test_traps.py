@@ -36,7 +36,7 @@ from support.loopback import (
     upstream_h2,
     whole,
 )
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 from toolcalls.mitm.hooks import ToolCalls
 
 TEXT = f"Let me look.\n\n{CALL}"

@@ -19,39 +19,22 @@ from google.oauth2.credentials import Credentials
 
 from support import anthropicclient, geminiclient
 from support.anthropicclient import stream
-from support.fiveroutes import BLOCK, INVOKE, MEANT, TAGGED, TEXT
-from support.fiveroutes import CONFIG as FIVE_ROUTES
+from support.fiveroutes import INVOKE, SCHEMAS, TEXT, WITH_ASK, check_flow, exchanged, two_calls
 from support.loopback import LIMIT, Host, Reply, post
-from toolcalls.mitm import flow_metadata
 
 genai: Any = import_module("google.genai")
 
-CONFIG = (
-    FIVE_ROUTES
-    + """
-  - {name: ask, match: {path: "/ask/*"}, client: native, upstream: text, dialects: [invoke], rewrite_request: true}
-"""
-)
+CONFIG = WITH_ASK
 CLAUDE, GEMINI, LLAMA, MISTRAL = "claude-made-up@20260101", "gemini-x", "meta/llama-made-up-maas", "mistral-x@2411"
 PLACE = "/projects/made-up/locations/us-east5"
 EVENTS = {"content-type": "text/event-stream"}
 JSON = {"content-type": "application/json"}
 
 NATIVE = [("read_file", '{"path": "größe/日本 😀.md"}'), ("now", "{}")]
-# By route: what the upstream says, text or native calls; what the client gets: text and calls; and the verdicts.
-KINDS: dict[str, tuple[str, list[tuple[str, str]], str, list[tuple[str, Any]], str]] = {
-    "lift": (TEXT.format(*INVOKE), [], TEXT.format("", ""), MEANT, "lifted"),
-    "lower": ("Let me look.", NATIVE, f"Let me look.\n\n{BLOCK}", [], "lowered"),
-    "same": (TEXT.format(*INVOKE), [], TEXT.format(*INVOKE), [], "lowered"),
-    "other": (TEXT.format(*INVOKE), [], TEXT.format(*TAGGED), [], "lowered"),
-    "observe": ("Let me look.", NATIVE, "Let me look.", MEANT, "native"),
-}
-_SCHEMAS: dict[str, Any] = {
-    "read_file": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
-    "now": {"type": "object", "properties": {}},
-}
+# What the upstream says is a text and native calls.
+KINDS = two_calls(lambda text: (text, []), ("Let me look.", NATIVE))
 FUNCTIONS: list[Any] = [
-    {"type": "function", "function": {"name": name, "parameters": of}} for name, of in _SCHEMAS.items()
+    {"type": "function", "function": {"name": name, "parameters": of}} for name, of in SCHEMAS.items()
 ]
 TALK: list[Any] = [{"role": "user", "content": "go"}]
 
@@ -89,7 +72,7 @@ _MESSAGE: dict[str, Any] = {
     "model": CLAUDE,
     "max_tokens": 100,
     "messages": TALK,
-    "tools": [{"name": name, "input_schema": of} for name, of in _SCHEMAS.items()],
+    "tools": [{"name": name, "input_schema": of} for name, of in SCHEMAS.items()],
 }
 
 
@@ -119,7 +102,7 @@ def _ask_gemini(base: str, *, streamed: bool) -> Said:
         vertexai=True, project="made-up", location="us-east5", credentials=Credentials("made-up"),
         http_options=genai.types.HttpOptions(base_url=base, api_version="v1", timeout=int(LIMIT * 1000)),
     )  # fmt: skip
-    declared = [{"name": name, "parameters_json_schema": of} for name, of in _SCHEMAS.items()]
+    declared = [{"name": name, "parameters_json_schema": of} for name, of in SCHEMAS.items()]
     asked: Any = {
         "model": GEMINI,
         "contents": "go",
@@ -258,29 +241,23 @@ def _joined(replies: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return geminiclient.reply([text, *(part for part in parts if "functionCall" in part)], "STOP")
 
 
-def ask(running: Host, route: str, way: Way, text: str, calls: Sequence[tuple[str, str]]) -> tuple[Said, Any, bytes]:
+def ask(
+    running: Host, route: str, way: Way, text: str, calls: Sequence[tuple[str, str]]
+) -> tuple[Said, Any, list[bytes]]:
     """One request: what the SDK makes of its reply, the flow, and what the upstream sent."""
-    base = f"/{route}{running.prefix()}"
     pieces = way.said(text, calls)
-    headers, framing = (EVENTS, "chunked") if way.streamed else (JSON, "length")
-    running.upstream.asked.clear()
-    running.upstream.replies = [Reply(pieces, headers, framing=framing)]  # type: ignore[arg-type]
-    told = way.asks(running.dump.url + base)
-    return told, running.flow_under(base + "/"), b"".join(pieces)
+    upstream = Reply(pieces, EVENTS) if way.streamed else Reply(pieces, JSON, framing="length")
+    return *exchanged(running, route, upstream, way.asks), pieces
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("route", KINDS)
 def test_each_kind_of_route(running: Host, route: str, way: Way) -> None:
-    text, calls, shown, meant, status = KINDS[route]
-    told, flow, sent = ask(running, route, way, text, calls)
+    said, shown, meant, _, status = KINDS[route]
+    told, flow, sent = ask(running, route, way, *said)
     assert told == (shown, meant)
-    data = flow.metadata[flow_metadata.REPORT]
-    assert [verdict["status"] for verdict in data["verdicts"]] == [status, status]
-    assert data["model"] == way.model
     assert flow.request.path.replace("%40", "@").endswith(way.path)
-    if route in {"same", "observe"}:  # untouched is identical
-        assert flow.response.raw_content == sent
+    check_flow(flow, route, status, way.model, sent)
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)

@@ -21,22 +21,13 @@ from support.responsesscene import CREATE, NATIVE, pieces
 from support.sockets import connected, upstream
 from support.waiting import until
 from toolcalls import cli
-from toolcalls.insight.turn import turn_of
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.commands.explain import ExplainCommands
-from toolcalls.mitm.commands.rejudge import JudgeCommands
-from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.flow_records import records_of
-from toolcalls.mitm.flow_redaction import redacted
-from toolcalls.mitm.offline.files import all_of, configuration, today
-from toolcalls.mitm.recorded_verdicts import as_recorded
-from toolcalls.mitm.views import add_views
-from toolcalls.mitm.views import message as looked_at
-from toolcalls.mitm.views.bodies import ClientBodyView, UpstreamBodyView
-from toolcalls.mitm.views.calls import ToolCallsView
-from toolcalls.mitm.views.conversation import ConversationView
-from toolcalls.mitm.websocket.connection import replay
-from toolcalls.mitm.websocket.turns import (
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.flow_records import records_of
+from toolcalls.flows.flow_redaction import redacted
+from toolcalls.flows.recorded_verdicts import as_recorded
+from toolcalls.flows.reports import Reading, all_of, reading_of
+from toolcalls.flows.websocket.connection import replay
+from toolcalls.flows.websocket.turns import (
     MESSAGES_KEY,
     TURNS_KEY,
     original_messages,
@@ -45,6 +36,17 @@ from toolcalls.mitm.websocket.turns import (
     turn_reports,
     turns_of,
 )
+from toolcalls.insight.turn import turn_of
+from toolcalls.mitm.commands.explain import ExplainCommands
+from toolcalls.mitm.commands.rejudge import JudgeCommands
+from toolcalls.mitm.config_file import ConfigFile
+from toolcalls.mitm.views import add_views
+from toolcalls.mitm.views import message as looked_at
+from toolcalls.mitm.views.bodies import ClientBodyView, UpstreamBodyView
+from toolcalls.mitm.views.calls import ToolCallsView
+from toolcalls.mitm.views.conversation import ConversationView
+from toolcalls.route import Config
+from toolcalls.tools.options import configuration
 
 CONFIG = """
 routes:
@@ -320,12 +322,18 @@ def test_turns_know_when_what_came(recording: Recording) -> None:
         assert [verdict.status for verdict in turn.verdicts] == ["lifted"]
 
 
+def read_again(flow: http.HTTPFlow, config: Config) -> dict[str, Any]:
+    found = reading_of(flow, config)
+    assert isinstance(found, Reading)
+    return found.report
+
+
 def test_a_recording_without_our_marks_is_read_as_it_is(recording: Recording) -> None:
     """One that was made without the addon, or by an older one."""
     flow = recording.flow(BLOCK)
     flow.metadata.clear()
     config = configuration(str(recording.strict))
-    report = today(flow, config)
+    report = read_again(flow, config)
     assert sorted(statuses(report)) == sorted(RECORDED[BLOCK])
     (one,) = all_of(flow, config)
     assert one.report["verdicts"] == report["verdicts"]
@@ -334,7 +342,7 @@ def test_a_recording_without_our_marks_is_read_as_it_is(recording: Recording) ->
         TURNS_KEY: ["x", {"number": []}],
     }
     flow.metadata.update(odd)
-    assert today(flow, config)["verdicts"] == report["verdicts"]
+    assert read_again(flow, config)["verdicts"] == report["verdicts"]
     assert turn_reports(flow) == []
     assert [one.report["verdicts"] for one in all_of(flow, config)] == [report["verdicts"]]
 

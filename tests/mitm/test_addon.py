@@ -23,8 +23,9 @@ from support.loopback import (
     asked,
     streamed,
 )
+from toolcalls.flows import exchange_plan, flow_metadata
 from toolcalls.insight.vocabulary.reasons import remedy_of
-from toolcalls.mitm import config_file, exchange_plan, flow_metadata
+from toolcalls.mitm import config_file
 from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.views.calls import ToolCallsView
 

@@ -12,9 +12,9 @@ from support.addons import addon_with, summary_in
 from support.loopback import CALL, PATH, asked, calls_in, streamed, whole
 from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
-from toolcalls.mitm.exchange_plan import ReplyNotParsed
+from toolcalls.flows.exchange_plan import ReplyNotParsed
+from toolcalls.flows.judging import recorded
 from toolcalls.mitm.hooks import ToolCalls
-from toolcalls.mitm.judging import recorded
 from toolcalls.wires import all_wires
 
 GEMINI = "/v1beta/models/gemini-pro:generateContent"

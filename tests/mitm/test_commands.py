@@ -23,12 +23,12 @@ from support.addons import summary_in
 from support.loopback import CALL, LIMIT, PATH, REPO, asked, chunk, streamed, whole
 from support.waiting import until
 from toolcalls.dialects import all_dialects
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.judging import Recorded
 from toolcalls.insight.exports import FORMATS, jsonl
-from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.commands import explain, export, rejudge
 from toolcalls.mitm.commands.keys import CONTEXTS, KEYS
 from toolcalls.mitm.hooks import ToolCalls
-from toolcalls.mitm.judging import Recorded
 
 TEXT = f"Let me look.\n\n{CALL}"
 FENCED = f"Like so:\n\n```\n{CALL}\n```\n"

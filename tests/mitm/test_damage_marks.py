@@ -5,8 +5,8 @@ from mitmproxy import flowfilter, http
 
 from support import manyflows
 from support.loopback import chunk, streamed
+from toolcalls.flows import flow_metadata
 from toolcalls.insight.vocabulary.statuses import MARKS, REPLY_STATUSES, SEVERITY, STATUSES
-from toolcalls.mitm import flow_metadata
 
 END = b"data: [DONE]\n\n"
 BEGIN = chunk({"role": "assistant", "content": None})

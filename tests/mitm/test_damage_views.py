@@ -14,8 +14,8 @@ from mitmproxy.test import tflow, tutils
 from support.addons import addon_with
 from support.damagedcalls import CALL, TOOLS, NativeCall, whole
 from support.loopback import PATH
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.flow_redaction import redacted
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.flow_redaction import redacted
 from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.log_line import causes
 from toolcalls.mitm.views.calls import ToolCallsView

@@ -17,7 +17,8 @@ from mitmproxy.test import tflow, tutils
 
 from support.addons import addon_with
 from support.loopback import CALL, PATH, TOOLS
-from toolcalls.mitm import flow_metadata, response_tap
+from toolcalls.flows import flow_metadata
+from toolcalls.mitm import response_tap
 from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.replies.exchange import Exchange
 

@@ -35,9 +35,9 @@ from support.secretflows import body_of, flow_of, goes_through
 from toolcalls.cli import main
 from toolcalls.config import ConfigError, load
 from toolcalls.dialects import all_dialects
+from toolcalls.flows import flow_metadata
 from toolcalls.insight.exports import FORMATS
 from toolcalls.insight.report import visible
-from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.exposed_listeners import exposed_modes
 from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.wires import all_wires
@@ -468,7 +468,7 @@ def test_nothing_is_evaluated() -> None:
                 assert not any(word.arg == "shell" for word in node.keywords), path
                 if called == "Popen":
                     starts.add(path.parent.name)
-    assert starts <= {"commands", "demo", "launch", "offline", "recording"}
+    assert starts <= {"demo", "doctor", "judge", "recording", "run", "tools"}
 
 
 def test_nothing_switches_a_check_off() -> None:
@@ -489,7 +489,7 @@ def test_a_folder_for_keys_is_its_owners_alone(monkeypatch: pytest.MonkeyPatch) 
             made.append(stat.S_IMODE(Path(self.name).stat().st_mode))
             raise OSError("this is as far as it goes")
 
-    monkeypatch.setattr("toolcalls.demo.TemporaryDirectory", ExchangeRecord)
+    monkeypatch.setattr("toolcalls.tools.demo.command.TemporaryDirectory", ExchangeRecord)
     before = os.umask(0)
     try:
         main(["demo"])

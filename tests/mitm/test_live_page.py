@@ -22,24 +22,25 @@ from support import manyflows, responsesclient
 from support.addons import summary_in
 from support.loopback import CALL, LIMIT, PATH, TOOLS, asked, streamed
 from support.spoken import SPOKEN, exchange
+from toolcalls.flows import flow_metadata, flow_records
+from toolcalls.flows.exchange_plan import ReplyNotParsed
+from toolcalls.flows.flow_records import record_of
+from toolcalls.flows.recorded_verdicts import joined
+from toolcalls.flows.websocket import turns as turns_module
+from toolcalls.flows.websocket.turns import TurnReader, store_original, turns_of
 from toolcalls.insight.page import Changes, live_overview, live_session, live_why
 from toolcalls.insight.report import make_report
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import turn_of
-from toolcalls.mitm import flow_metadata, flow_records, live, websocket_hooks
+from toolcalls.mitm import live, websocket_hooks
 from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.exchange_plan import ReplyNotParsed
-from toolcalls.mitm.flow_records import record_of
 from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.page import ended_flows
 from toolcalls.mitm.page import state as page_state
 from toolcalls.mitm.page.state import PageState
-from toolcalls.mitm.recorded_verdicts import joined
 from toolcalls.mitm.views.calls import ToolCallsView
 from toolcalls.mitm.views.message import is_ours
-from toolcalls.mitm.websocket import turns as turns_module
-from toolcalls.mitm.websocket.turns import TurnReader, store_original, turns_of
 
 CREATE = {
     "type": "response.create",

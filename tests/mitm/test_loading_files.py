@@ -9,7 +9,8 @@ from mitmproxy.addons.readfile import ReadFile
 from mitmproxy.test import taddons, tflow
 
 from support import archives
-from toolcalls.mitm import flow_metadata, hook_work
+from toolcalls.flows import flow_metadata
+from toolcalls.mitm import hook_work
 from toolcalls.mitm.hook_work import Pauses
 from toolcalls.mitm.hooks import ToolCalls
 

@@ -20,14 +20,14 @@ from mitmproxy.test import taddons
 from support import manyflows
 from support.loopback import LIMIT, flows_in
 from support.waiting import seen
-from toolcalls.commands.streams import BadInput
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.flow_files import flows
+from toolcalls.flows.flow_redaction import redacted
 from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile
-from toolcalls.mitm.flow_redaction import redacted
 from toolcalls.mitm.hooks import ToolCalls
-from toolcalls.mitm.offline.files import flows
 from toolcalls.mitm.recording import protocol, recorder
 from toolcalls.mitm.recording.recorder import Recorder
+from toolcalls.streams import BadInput
 
 
 @pytest.fixture

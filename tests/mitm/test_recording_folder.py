@@ -12,12 +12,13 @@ from mitmproxy import http
 
 from support import manyflows
 from support.loopback import flows_in
-from toolcalls.mitm.flow_redaction import redacted
+from toolcalls.config.amounts import bytes_of, seconds_of
+from toolcalls.flows.flow_files import flow_of_record, serialized
+from toolcalls.flows.flow_index import Index, entries_of, index_path
+from toolcalls.flows.flow_redaction import redacted
 from toolcalls.mitm.recording import folder as folders
 from toolcalls.mitm.recording.folder import RecordingFolder
-from toolcalls.mitm.recording.index import Index, entries_of, flow_at, index_path
-from toolcalls.mitm.recording.limits import Limits, bytes_of, seconds_of
-from toolcalls.mitm.recording.process import serialized
+from toolcalls.mitm.recording.limits import Limits
 
 FLOWS = [redacted(one) for one in (*manyflows.session(), *manyflows.others())]
 
@@ -72,7 +73,7 @@ def test_a_line_says_where_its_exchange_stands_and_what_became_of_it(
     *entries, end = lines(path)
     assert [one["id"] for one in entries] == [one.id for one in FLOWS]
     for entry, flow in zip(entries, FLOWS, strict=True):
-        found = flow_at(path, entry["offset"], entry["length"])
+        found = flow_of_record(path.read_bytes()[entry["offset"] :][: entry["length"]])
         assert isinstance(found, http.HTTPFlow)
         assert found.get_state()["request"] == flow.get_state()["request"]
         report = flow.metadata["toolcalls"]

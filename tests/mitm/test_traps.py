@@ -29,9 +29,9 @@ from support.loopback import (
     text_in,
     whole,
 )
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.content_codings import CodingError, decoder_of
-from toolcalls.mitm.exchange_plan import plan_for, wire_for
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.content_codings import CodingError, decoder_of
+from toolcalls.flows.exchange_plan import plan_for, wire_for
 from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.route import Config
@@ -180,7 +180,7 @@ def test_a_whole_reply_that_is_too_large_to_wait_for(monkeypatch: pytest.MonkeyP
 def test_a_body_that_is_too_large_to_keep_passes_all_the_same(
     addon: ToolCalls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("toolcalls.mitm.timed_bodies.MAX_KEPT", 1000)
+    monkeypatch.setattr("toolcalls.flows.timed_bodies.MAX_KEPT", 1000)
     flow = _flow()
     tap = tap_on(addon, flow)
     returned = [tap(piece) for piece in [*streamed(TEXT), b""]]

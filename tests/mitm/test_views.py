@@ -24,12 +24,12 @@ from support import converseclient
 from support.addons import addon_with, summary_in, tap_on
 from support.loopback import CALL, PATH, TOOLS, asked, streamed, whole
 from support.waiting import until
+from toolcalls.flows import flow_metadata
 from toolcalls.insight.descriptions import describe, describe_briefly
-from toolcalls.mitm import flow_metadata
 from toolcalls.mitm.hooks import ToolCalls
+from toolcalls.mitm.in_progress import progress_of
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.log_line import causes
-from toolcalls.mitm.progress import progress_of
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.mitm.views import excerpt, lines, pairing, shortening
 from toolcalls.wires import all_wires

@@ -8,30 +8,27 @@ Over 300 lines when all is said: one way a shape, side by side.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from toolcalls.shapes import Dialect, Form
-from toolcalls.shapes.code.keyed import Keyed
+from toolcalls.shapes.code.delimited_object import DelimitedObject
 from toolcalls.shapes.code.pythonic import Pythonic
 from toolcalls.shapes.headers.header import Header
-from toolcalls.shapes.headers.jsonelement import JsonElement
-from toolcalls.shapes.headers.namedjson import NamedJson
-from toolcalls.shapes.json.jsonlist import JsonList
-from toolcalls.shapes.json.jsontags import JsonTags
-from toolcalls.shapes.tags.attributed import Attributed
-from toolcalls.shapes.tags.content import Escaped, Verbatim
-from toolcalls.shapes.tags.functiontag import FunctionTag
-from toolcalls.shapes.tags.keyvalue import KeyValue
+from toolcalls.shapes.headers.name_in_tag import NameInTag
+from toolcalls.shapes.headers.name_in_words import NameInWords
+from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
+from toolcalls.shapes.json.marked_json import MarkedJson
+from toolcalls.shapes.tags.content import Escaped, Layout, Printed, Verbatim
+from toolcalls.shapes.tags.form import FunctionTags, TagForm
+from toolcalls.shapes.tags.pair_form import PairForm
 
 TOKEN = r"(?:<[^<>\n]{1,60}>|\[[^\[\]\n\"{}]{1,60}\]|[^\s\w<>\[\]{}\"']{1,20}\w*[^\s\w<>\[\]{}\"']{0,20})"
 TAG = r"(?:<[^<>\n]{1,60}>|\[[^\[\]\n\"{}]{1,60}\])"
 BEFORE = re.compile(rf"((?:{TOKEN})+)\s*\Z")
 BEHIND = re.compile(rf"\s*((?:{TOKEN})+)")
 NAME = re.compile(r"[A-Za-z_][\w.:/-]*")
-NAME_KEYS = ("name", "tool_name", "tool", "function")
-ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
 
 
 @dataclass(frozen=True)
@@ -66,15 +63,13 @@ def candidates(name: str, text: str, tools: Sequence[str]) -> Iterator[Candidate
         yield from way(name, text, tools)
 
 
-def _made(
-    shape: Callable[..., Any], module: str, form: Form, summary: str, name: str, settings: dict[str, Any], *more: str
-) -> Candidate:
+def _made(shape: type[Any], form: Form, summary: str, name: str, settings: dict[str, Any], *more: str) -> Candidate:
     """A candidate whose code spells the settings as a person would."""
     spelt = [f"{key}={_spelt(value)}" for key, value in settings.items()]
     line = f'{shape.__name__}("{name}", {", ".join(spelt)})' if spelt else f'{shape.__name__}("{name}")'
     if len(f"DIALECT = {line}") > 120:
         line = f'{shape.__name__}(\n    "{name}",\n' + "".join(f"    {one},\n" for one in spelt) + ")"
-    imports = (*more, f"from toolcalls.shapes.{module} import {shape.__name__}")
+    imports = (*more, f"from {shape.__module__} import {shape.__name__}")
     return Candidate(shape(name, **settings), form, summary, imports, line)
 
 
@@ -87,6 +82,8 @@ def _spelt(value: Any) -> str:
     if isinstance(value, re.Pattern):
         quoted = re.sub(r'(?<!\\)"', r"\"", value.pattern)
         return f're.compile(r"{quoted}")'
+    if isinstance(value, Printed):
+        return f'Printed("{value.layout}")'
     return f"{type(value).__name__}()" if isinstance(value, Verbatim | Escaped) else repr(value)
 
 
@@ -124,7 +121,7 @@ def _jsons(text: str, bracket: str) -> Iterator[tuple[int, int, Any]]:
 def _is_call(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    return any(isinstance(value.get(key), str) for key in NAME_KEYS) and any(key in value for key in ARGUMENT_KEYS)
+    return any(isinstance(value.get(key), str) for key in NAMES) and any(key in value for key in ARGUMENTS)
 
 
 def _around(text: str, start: int, end: int) -> tuple[str, str]:
@@ -146,33 +143,29 @@ def _json_tags(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
         opening, behind = _around(text, start, end)
         last = re.findall(TOKEN, opening)
         line = text[len(text[:start].rstrip()) : start]
-        key = next(key for key in ARGUMENT_KEYS if key in value)
+        key = next(key for key in ARGUMENTS if key in value)
         for mark in dict.fromkeys((last[-1] if last else "", opening)):
             for closing in _closers(mark, behind) or [""]:
                 settings: dict[str, Any] = {"opening": (mark,)}
                 settings |= {"closing": (closing,)} if closing else {"closed": False}
-                settings |= ({} if key == "arguments" else {"arguments": key}) | (
-                    {} if line == "\n" else {"line": line}
-                )
+                settings |= ({} if key == "arguments" else {"arguments": key}) | ({"line": line} if line else {})
                 settings |= _place(mark)
                 if not mark:
                     continue
                 what = f"a JSON object behind `{mark}`."
-                yield _made(JsonTags, "jsontags", "JSON in tags", what, name, settings)
+                yield _made(MarkedJson, "JSON in tags", what, name, settings)
                 if mark != opening:
                     wrapper = opening.removesuffix(mark)
                     ends = [one for one in _closers("", behind[len(closing) :]) if one]
                     for outer in ends:
-                        yield _made(
-                            JsonTags, "jsontags", "JSON in tags", what, name, {**settings, "around": (wrapper, outer)}
-                        )
+                        yield _made(MarkedJson, "JSON in tags", what, name, {**settings, "around": (wrapper, outer)})
         for outer in _wrappers(text, found, opening, behind):
             settings = {"opening": (opening,), "closing": (_closers(opening, behind) or [""])[:1], "around": outer}
             if opening and settings["closing"][0]:
                 settings["closing"] = tuple(settings["closing"])
-                settings |= {} if line == "\n" else {"line": line}
+                settings |= {"line": line} if line else {}
                 what = f"a JSON object behind `{opening}`, in `{outer[0]}`."
-                yield _made(JsonTags, "jsontags", "JSON in tags", what, name, settings | _place(opening))
+                yield _made(MarkedJson, "JSON in tags", what, name, settings | _place(opening))
 
 
 def _wrappers(text: str, found: Sequence[tuple[int, int, Any]], opening: str, behind: str) -> Iterator[tuple[str, str]]:
@@ -195,10 +188,10 @@ def _json_lists(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
         for closing in [*_closers(opening, behind), ""]:
             settings: dict[str, Any] = {"opening": (opening,)}
             settings |= {"closing": (closing,)} if closing else {"closed": False}
-            settings |= ({"line": line} if line else {}) | _place(opening)
+            settings |= {"brackets": ("[",)} | ({"line": line} if line else {}) | _place(opening)
             if opening:
                 what = f"a JSON array behind `{opening}`."
-                yield _made(JsonList, "jsonlist", "arrays behind a mark", what, name, settings)
+                yield _made(MarkedJson, "arrays behind a mark", what, name, settings)
         return
 
 
@@ -219,10 +212,16 @@ def _json_elements(name: str, text: str, tools: Sequence[str]) -> Iterator[Candi
             closing = behind[1].replace(called, "{name}")
             what = f"the arguments as JSON in an element that begins with `{opens}` and the tool's name."
             settings: dict[str, Any] = {"start": opens, "closing": closing}
-            yield _made(JsonElement, "jsonelement", "header and JSON", what, name, settings)
+            yield _made(NameInTag, "header and JSON", what, name, settings)
             outer = _around(text, text.find(opens), text.rfind(behind[1]) + len(behind[1]))
             if all(outer):
-                yield _made(JsonElement, "jsonelement", "header and JSON", what, name, {**settings, "wrapper": outer})
+                yield _made(
+                    NameInTag,
+                    "header and JSON",
+                    what,
+                    name,
+                    settings | {"before": outer[0], "after": outer[1], "between": ""},
+                )
         return
 
 
@@ -245,7 +244,7 @@ def _attributed(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
         for content in (Verbatim(), Escaped()):
             settings = {**around, **base, "content": content}
             more = f"from toolcalls.shapes.tags.content import {type(content).__name__}"
-            made = _made(Attributed, "attributed", "invoke", what, name, settings, more)
+            made = _made(TagForm, "invoke", what, name, settings, more)
             yield Candidate(made.dialect, made.form, made.summary, tuple(reversed(made.imports)), made.code)
 
 
@@ -254,12 +253,14 @@ def _function_tags(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate
     if head is None:
         return
     wrapper, between = head[1], head[2]
+    layouts: tuple[Layout, ...] = ("lines", "inline", "block", "verbatim")
     what = f"function tags in `<{wrapper}>`." if wrapper else "function tags with nothing around them."
-    for layout in ("lines", "inline", "block", "verbatim"):
-        settings: dict[str, Any] = {"wrapper": wrapper} if wrapper else {"naked": True}
-        settings |= {} if layout == "lines" else {"written": layout}
-        settings |= {} if between in {"\n", None} else {"between": between}
-        yield _made(FunctionTag, "functiontag", "function tags", what, name, settings)
+    for layout in layouts:
+        settings: dict[str, Any] = {"wrappers": (wrapper,), "bare": False} if wrapper else {}
+        settings |= {} if between in {"\n", None} else {"line": between, "hollow": between}
+        more = () if layout == "lines" else ("from toolcalls.shapes.tags.content import Printed",)
+        settings |= {"content": Printed(layout)} if more else {}
+        yield _made(FunctionTags, "function tags", what, name, settings, *more)
 
 
 def _key_values(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
@@ -276,7 +277,7 @@ def _key_values(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
     base |= {"line": "\n"} if "\n" in parts["line"] else {}
     what = f"a name with pairs of key and value in `<{parts['call']}>`."
     for around in ({"wrapper": parts["outer"]}, {}) if parts["outer"] else ({},):
-        yield _made(KeyValue, "keyvalue", "keys and values", what, name, {**around, **base})
+        yield _made(PairForm, "keys and values", what, name, {**around, **base})
 
 
 # --- a name, then its arguments ---------------------------------------------------------------------------------------
@@ -311,9 +312,7 @@ def _named(name: str, text: str, tools: Sequence[str]) -> Iterator[Candidate]:
                 elif not tokens and (tools or (between and not re.search(r"\w", between) and opening.count(" ") < 3)):
                     layout = template.replace("{arguments}", "{json}")
                     settings: dict[str, Any] = {"opening": (opening,), "behind": ((between, (ends,) if ends else ()),)}
-                    yield _made(
-                        NamedJson, "namedjson", "agents and gateways", what, name, {**settings, "layout": layout}
-                    )
+                    yield _made(NameInWords, "agents and gateways", what, name, {**settings, "layout": layout})
         return
 
 
@@ -336,7 +335,7 @@ def _headers(name: str, opening: str, between: str, ends: str, template: str, wh
         if "sections" in way:
             written = template.removeprefix(marks[0]).removesuffix(way["closers"][0])
         settings = {**way, "header": header, "template": written, **_in_line(opening)}
-        made = _made(Header, "header", "header and JSON", what, name, settings)
+        made = _made(Header, "header and JSON", what, name, settings)
         yield Candidate(made.dialect, made.form, made.summary, ("import re", *made.imports), made.code)
 
 
@@ -350,7 +349,7 @@ def _keyed(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
         settings = {"opening": (opening,), "closing": (closing,), "delimiter": delimiter}
         settings |= ({} if before == "call:" else {"before": before or ""}) | _in_line(opening)
         what = f"`{opening}`, a name, and an object whose strings stand between `{delimiter}`."
-        yield _made(Keyed, "keyed", "notations", what, name, settings)
+        yield _made(DelimitedObject, "notations", what, name, settings)
 
 
 def _calls(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
@@ -366,4 +365,4 @@ def _calls(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
         if not bracket:
             settings |= {"brackets": (line, line), "between": "\n"}
         what = f"calls as Python writes them, behind `{opening}`."
-        yield _made(Pythonic, "pythonic", "Python", what, name, settings | _in_line(opening))
+        yield _made(Pythonic, "Python", what, name, settings | _in_line(opening))

@@ -221,9 +221,7 @@ def _settled(name: str, cases: Sequence[Example]) -> list[str]:
 
 SKELETON = '''"""`{name}`: a form of its own."""
 
-from collections.abc import Sequence
-
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -238,21 +236,16 @@ ABOUT = About(
 _OPENER = {opener}
 
 
-class _{title}:
+class _{title}(Grammar):
     name = "{name}"
-    place: OpenerPlace = "line"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """What a call begins with."""
-        return (_OPENER,)
+    opening = (_OPENER,)
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - no grammar yet
         """No call is read yet: what begins like one stays text."""
         scan.take((yield from scan.space(len(_OPENER))))
         return False
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - no grammar yet
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - no grammar yet
         """No call is written yet."""
         raise Unwritable("this dialect has no grammar yet")
 
@@ -272,8 +265,9 @@ def _skeleton(name: str, text: str, tools: tuple[Tool, ...], tries: Sequence[Fou
     called = next((tool.name for tool in tools if tool.name in text), "tool")
     _put_cases(name, tools or (Tool(called, {}),), [unread(text, called)], None)
     print(
-        "Write both by hand: the grammar in `read` and `write` (addon/toolcalls/shapes/__init__.py says what they\n"
-        "get), and in the case, which fails until then, what the client must see (`shown`) and the calls (`calls`)."
+        "Write both by hand: the grammar in `read` and `write_call` (addon/toolcalls/shapes/__init__.py says what\n"
+        "they get), and in the case, which fails until then, what the client must see (`shown`) and the calls\n"
+        "(`calls`)."
     )
     _next(name)
     return 1

@@ -58,7 +58,7 @@ class Books:
         word, _, rest = step.partition(" ")
         self._found = []
         getattr(self, f"_{word}")(rest)
-        out, self._ledger.out[:] = list(self._ledger.out), []
+        out, self._ledger.text.out[:] = list(self._ledger.text.out), []
         return out
 
     def _take(self, text: str) -> None:
@@ -118,7 +118,7 @@ class Books:
         """Text of a string argument: at once where that may be, else as the grammar reports it."""
         made = self._ledger.streams(text)
         if made is not None:
-            self._ledger.out.extend((Markup(text), made))
+            self._ledger.text.out.extend((Markup(text), made))
             return
         self._found.append("[waits]")
         self._take(text)

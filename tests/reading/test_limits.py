@@ -24,8 +24,8 @@ from support.sampling import some
 from support.spoken import SPOKEN, Spoken, exchange, through
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
+from toolcalls.flows.content_codings import CodingError, decoder_of
 from toolcalls.insight import report
-from toolcalls.mitm.content_codings import CodingError, decoder_of
 from toolcalls.processors import Processors, unavailable
 from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.limits import CallLimits

@@ -18,7 +18,7 @@ from support.strategies import TOOLS, cut, law
 from toolcalls.dialects import all_dialects
 from toolcalls.route import Route
 from toolcalls.shapes import Call
-from toolcalls.shapes.json.jsonvalue import ARGUMENTS
+from toolcalls.shapes.json.call_keys import ARGUMENTS
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.writer import calls_in
 

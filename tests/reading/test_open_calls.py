@@ -196,6 +196,6 @@ def test_a_long_line_of_prose_keeps_nothing(letter: str) -> None:
     reader = Reader(CallPolicy(Route(), Request(tools=TOOLS), open_calls=True))
     for _ in range(100):
         reader.feed(f"\n{letter}eing here is a line of prose.")
-        kept = reader._ledger.shown._open
+        kept = reader._ledger.text.shown._open
         assert kept is not None
         assert not kept.keeps

@@ -1,4 +1,4 @@
-"""Pieces that just pass (`Reader.passes`), compared with a reader that looks at each line end and each line's start.
+"""Pieces that just pass (`Passing.passes`), compared with a reader that looks at each line end and each line's start.
 
 Strategy: texts of openers, their beginnings, stray words, line ends and ordinary words, in pieces of a few characters,
 since that is where the short way could take for text what is none. What leaves with each piece must be the same, and so
@@ -15,6 +15,7 @@ from support.sampling import examples
 from support.strategies import NOISE, TOOLS, routes
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Event, Text
+from toolcalls.reading.passing import Passing
 from toolcalls.reading.reader import Reader
 from toolcalls.route import Route
 
@@ -93,7 +94,7 @@ def left_with_each(route: Route, pieces: list[str]) -> tuple[list[str], list[obj
 @examples(300)
 @given(routes, TEXTS)
 def test_a_line_end_that_passes_is_one_that_is_read(route: Route, pieces: list[str]) -> None:
-    with patch.object(Reader, "_passes_line_end", lambda *_: False):
+    with patch.object(Passing, "_passes_line_end", lambda *_: False):
         long_way = left_with_each(route, pieces)
     short_way = left_with_each(route, pieces)
     assert short_way[:2] == long_way[:2]

@@ -8,7 +8,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
-from toolcalls.shapes.json.jsonvalue import NAMES
+from toolcalls.shapes.json.call_keys import NAMES
 
 TOOLS = (Tool("ls"), Tool("rm"))
 LS = '<tool_call>{"name": "ls"}</tool_call>'

@@ -5,8 +5,8 @@ import pytest
 from support.damaged import TOOLS, outcome
 from toolcalls.dialects import all_dialects
 from toolcalls.shapes import Call
-from toolcalls.shapes.tags.attributed import Attributed
-from toolcalls.shapes.tags.keyvalue import KeyValue
+from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.pair_form import PairForm
 from toolcalls.values.toolbox import Toolbox
 
 CALL = ("Noop", "{}")
@@ -19,8 +19,8 @@ def wrapped() -> dict[str, tuple[str, str, str]]:
     for name, dialect in all_dialects().items():
         if name == "invoke_angleless":  # its wrapper's opener is what it lacks
             continue
-        if not (isinstance(dialect, Attributed) and dialect.wrappers) and not (
-            isinstance(dialect, KeyValue) and dialect.wrapper
+        if not (isinstance(dialect, TagForm) and dialect.wrappers) and not (
+            isinstance(dialect, PairForm) and dialect.wrapper
         ):
             continue
         text = dialect.write([Call(*CALL)], Toolbox(TOOLS))

@@ -18,9 +18,9 @@ from mitmproxy import http
 
 from reliability.materials import Reply
 from toolcalls.events import Verdict
-from toolcalls.mitm.content_codings import decoder_of
-from toolcalls.mitm.exchange_plan import ExchangePlan, plan_for, wire_for
-from toolcalls.mitm.reply_forms import form_of
+from toolcalls.flows.content_codings import decoder_of
+from toolcalls.flows.exchange_plan import ExchangePlan, plan_for, wire_for
+from toolcalls.flows.reply_forms import form_of
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.exchange import Exchange

@@ -11,8 +11,7 @@ spelling  other bytes, which mean the same by the specification of server-sent e
 cut       the body stops somewhere
 damaged   the body says something else, or nothing that can be read
 
-https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream. Past 300 lines, because the
-kinds are a table, and one that is spread over files would not be read against the list of kinds.
+https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream.
 """
 
 import json

@@ -24,7 +24,7 @@ from reliability.faults import Faulted
 from reliability.spliced import Spliced
 from support.exchanges import in_blocks
 from toolcalls.events import Event, Markup, Text, Verdict
-from toolcalls.mitm.content_codings import CodingError
+from toolcalls.flows.content_codings import CodingError
 from toolcalls.reading.reader import Reader
 from toolcalls.wires import all_wires
 from toolcalls.writing.writer import calls_in

@@ -19,7 +19,7 @@ _CONTAINERS = (list, dict, set, deque, bytearray)
 _ON_PURPOSE = {
     # Functions of the user's that have been read from their files.
     "toolcalls.processors.reactor_runner.RUNNER",
-    "toolcalls.mitm.exchange_plan.RUNNER",
+    "toolcalls.flows.exchange_plan.RUNNER",
     "toolcalls.mitm.config_file.RUNNER",
     # The forms of texts, which never change: as a cache of `functools`, but bounded in characters.
     "toolcalls.text.request_text._variants_of",

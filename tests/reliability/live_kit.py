@@ -3,8 +3,6 @@
 Upstream and clients run in one asyncio loop, the proxy in its own process (`support/loopback.py`), all on loopback.
 Every request carries the canaries of the threat list (K00 to K13) in headers, query and text, and every proxy writes
 all that the addon can write (log, journal, recording); when it has ended, all of that is searched for them.
-
-Over 300 lines: the parts are small, and none is of use without the others.
 """
 
 import asyncio

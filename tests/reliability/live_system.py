@@ -47,7 +47,7 @@ from reliability.live_kit import (
 )
 from reliability.rows import Row
 from support.loopback import MAIN, PATH, Reply, flows_in, streamed
-from toolcalls.mitm.offline.files import flows
+from toolcalls.flows.flow_files import flows
 
 # --- signals ----------------------------------------------------------------------------------------------------------
 

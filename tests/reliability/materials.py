@@ -19,9 +19,9 @@ from typing import Any
 from mitmproxy.io import FlowReader
 
 from support.spoken import TEXTUAL
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.content_codings import decoded
-from toolcalls.mitm.exchange_plan import wire_for
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.content_codings import decoded
+from toolcalls.flows.exchange_plan import wire_for
 from toolcalls.wires import all_wires
 
 REPO = Path(__file__).parents[2]

@@ -32,18 +32,19 @@ from reliability.rows import Row
 from reliability.said import KEYS, driven_cut, envelope_for, saying, with_tools
 from reliability.spliced import form_of
 from support.loopback import CALL, EVENTS, PATH, TOOLS, streamed
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.flow_records import record_of, reported_records
+from toolcalls.flows.flow_redaction import redacted
+from toolcalls.flows.judging import replies
 from toolcalls.insight import report
 from toolcalls.insight.exports import FORMATS
+from toolcalls.insight.exports.pieces import pieces_of
 from toolcalls.insight.page import live_overview, live_page, live_session, live_why, report_page
 from toolcalls.insight.report import visible
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import turn_of
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.flow_records import record_of
-from toolcalls.mitm.flow_redaction import redacted
+from toolcalls.mitm.conditions import conditions
 from toolcalls.mitm.hooks import ToolCalls
-from toolcalls.mitm.judging import conditions, replies
-from toolcalls.mitm.offline.export import pieces_of
 from toolcalls.mitm.tables import conditions_table
 from toolcalls.request import Tool
 from toolcalls.route import Config
@@ -199,7 +200,7 @@ def _outputs(header: dict[str, str], reply: str, *, fails: bool) -> Iterator[tup
         yield "view", view
         for format_ in FORMATS:
             for content in (False, True):
-                data = b"".join(pieces_of([flow], format_, content=content))
+                data = b"".join(pieces_of(format_, reported_records([flow]), content=content))
                 yield f"export, {format_}, content={content}", data.decode()
         yield from _pages(flow)
         kept = io.BytesIO()

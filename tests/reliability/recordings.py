@@ -20,8 +20,8 @@ from reliability.rows import Row
 from support.recordedstreams import DAMAGED
 from toolcalls.config import default_path, load
 from toolcalls.dialects import all_dialects
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.content_codings import decoded
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.content_codings import decoded
 from toolcalls.route import Config, Route
 from toolcalls.wires import all_wires
 

@@ -129,6 +129,9 @@ def test_nothing_differs_from_what_is_decoded(
     compare(streamed(chunks), Route(mend=()))
 
 
+ON_PATHS: dict[str, Any] = {"second": {"path": "b"}, "sizes": [4], "lost": 0, "settings": "paths", "mend": ()}
+
+
 @examples(300)
 @given(
     first=ARGUMENTS,
@@ -139,24 +142,8 @@ def test_nothing_differs_from_what_is_decoded(
     settings=st.sampled_from(sorted(PROCESSED)),
     mend=st.sampled_from([(), ("protocol",)]),
 )
-@example(
-    first={"text": "a" * 50, "path": "b"},
-    second={"path": "b"},
-    sizes=[4],
-    turns=False,
-    lost=0,
-    settings="paths",
-    mend=(),
-)
-@example(
-    first={"text": "a" * 50, "path": "a"},
-    second={"path": "b"},
-    sizes=[4],
-    turns=True,
-    lost=0,
-    settings="paths",
-    mend=(),
-)
+@example(first={"text": "a" * 50, "path": "b"}, turns=False, **ON_PATHS)
+@example(first={"text": "a" * 50, "path": "a"}, turns=True, **ON_PATHS)
 def test_nothing_differs_where_calls_wait_for_processors(
     first: dict[str, Any],
     second: dict[str, Any],

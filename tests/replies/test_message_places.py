@@ -23,11 +23,11 @@ from support.messages import (
 )
 from support.quoting import CALL, DIALECTS, TOOLS, written
 from support.sampling import a_few, share, some
-from toolcalls.commands.parse import parsed
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.route import PolicyName, Route
+from toolcalls.tools.parse.command import parsed
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 

@@ -10,11 +10,11 @@ import pytest
 from support import anthropicclient, chatclient, geminiclient, responsesclient
 from support.exchanges import in_pieces, of_request, run
 from support.quoting import CALL, TOOLS, written
-from toolcalls.commands.parse import parsed
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.route import PolicyName, Route
+from toolcalls.tools.parse.command import parsed
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 

@@ -14,9 +14,9 @@ from mitmproxy.test import tflow, tutils
 
 from support.addons import addon_with
 from support.loopback import CALL, PATH, TOOLS, streamed
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.flow_redaction import redacted
-from toolcalls.mitm.judging import recorded
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.flow_redaction import redacted
+from toolcalls.flows.judging import recorded
 from toolcalls.request import Request, Tool
 from toolcalls.requests.client_memory import SESSION_HEADERS, ClientMemory
 from toolcalls.requests.evidence import Decision, client_pattern, decide

@@ -5,7 +5,6 @@ A few lines over 300: one kind of test for each kind of damage.
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,30 +15,16 @@ from mitmproxy import http
 from support import nullmembers
 from support.histories import AS_TEXT, BY_NAME, GOOD, TELL, Call, chat, gemini, messages, parts_of, sound
 from support.repository import shared_path
+from support.rewritings import IN_HISTORY, mended
 from support.sampling import examples
 from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
-from toolcalls.mitm.exchange_plan import plan_for
+from toolcalls.flows.exchange_plan import plan_for
 from toolcalls.request import Request
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.history_mending import mended_history
 from toolcalls.route import Mended, Route
 from toolcalls.wires import all_wires
-
-ALL: tuple[Mended, ...] = ("protocol", "json", "types", "names")
-
-
-def mended(wire: str, body: dict[str, Any] | bytes, *kinds: Mended) -> tuple[bytes, tuple[str, ...]]:
-    codec = all_wires()[wire]
-    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    asked = codec.request(raw)
-    route = Route(mend=kinds or ALL, rewrite_request=True)
-    call_policy, tools = call_policy_of(route, asked, decide(route, asked, {}, ()))
-    made = mended_history(codec, raw, replace(call_policy, route=route), tools)
-    again = mended_history(codec, made[0], replace(call_policy, route=route), tools)
-    assert again == (made[0], ()), "what is mended is sound"
-    return made
-
 
 # What is wrong with the first call, the kind that mends it, and the repairs that are noted.
 type Damage = Callable[[str, Call], Call]
@@ -345,7 +330,7 @@ JSON = st.recursive(
 def test_nothing_raises(value: Any, wire: str) -> None:
     key = {"openai_responses": "input", "gemini": "contents"}.get(wire, "messages")
     codec = all_wires()[wire]
-    route = Route(mend=ALL)
+    route = Route(mend=IN_HISTORY)
     call_policy, tools = call_policy_of(route, Request(), decide(route, Request(), {}, ()))
     body = json.dumps({key: value}).encode()
     made, notes = mended_history(codec, body, call_policy, tools)

@@ -5,8 +5,6 @@ back, by hand and not with the formats. So a table of directions runs over all w
 same bytes, lowering twice is lowering once, an earlier message never changes, no body raises but ValueError. What only
 one wire has (reasoning items, signatures, `system` blocks) is tested by itself. The recorded requests of `shared/` go
 through reading, writing and lowering.
-
-Over 300 lines: the table of wires and what it runs through belong together.
 """
 
 import json

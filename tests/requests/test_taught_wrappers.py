@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from toolcalls.commands.parse import parsed
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request, Tool
 from toolcalls.requests.taught_wrappers import wrappers_in
 from toolcalls.route import Route
+from toolcalls.tools.parse.command import parsed
 
 TOOLS = (Tool("Bash", {"properties": {"command": {"type": "string"}}}),)
 INVOKE = '<invoke name="TOOL">\n<parameter name="KEY">value</parameter>\n</invoke>'

@@ -4,8 +4,6 @@
 them. An SDK is asked in three ways: `whole` is a reply as one, `stream` iterates over what comes, `helper` uses the
 SDK's own accumulator where it has one. Below each SDK stands what an upstream of its API answers, and what it is told
 of calls and results in the request after them.
-
-Over 300 lines: five APIs, each with its client and its upstream, which must be read against each other.
 """
 
 import json

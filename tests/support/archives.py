@@ -19,7 +19,7 @@ from mitmproxy.test import tflow
 
 from support.recordedstreams import FILES
 from support.repository import REPO, shared_path
-from toolcalls.mitm.exchange_plan import wire_for
+from toolcalls.flows.exchange_plan import wire_for
 
 _TURNS = 41  # kinds of length
 _STEP = 16  # from one to the next, so that few flows already have short and long ones

@@ -1,7 +1,7 @@
 """The case files of `tests/cases`, read into what a test needs. `tests/cases/README.md` says what their format is.
 
 Strategy: a case is written for people, so nearly everything has a default, and the defaults are here and nowhere
-else; those of a dialect's cases are in the package (`commands/dialect_cases.py`), which gives these cases to other
+else; those of a dialect's cases are in the package (`flows/cases/dialect_cases.py`), which gives these cases to other
 programs, too. Every case of a dialect is turned into a Chat Completions request and a `Route`; the reader and the whole
 exchange are then run on the same terms. Each case knows its file and line. One with a mistake is left out, and the
 mistake is kept, so that it fails one test and no other case.
@@ -17,7 +17,7 @@ import yaml
 from support.caseformat import BESIDE, FORMATS, WITHOUT_TOOLS, Format
 from support.casevalues import tools as wrong_tools
 from support.repository import REPO
-from toolcalls.commands.dialect_cases import arguments_of, canonical, completed, openai_tools
+from toolcalls.flows.cases.dialect_cases import arguments_of, canonical, completed, openai_tools
 from toolcalls.route import Route
 
 __all__ = [

@@ -32,7 +32,7 @@ from support.casevalues import (
     turns,
     verdicts,
 )
-from toolcalls.commands.dialect_cases import ROUTE_KEYS
+from toolcalls.flows.cases.dialect_cases import ROUTE_KEYS
 from toolcalls.route import PolicyName
 
 

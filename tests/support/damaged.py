@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from support.sampling import some
-from toolcalls.commands.parse import parsed
 from toolcalls.dialects import all_dialects
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
+from toolcalls.tools.parse.command import parsed
 
 
 def tool(name: str, **properties: str | dict[str, Any]) -> Tool:

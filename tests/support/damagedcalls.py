@@ -153,7 +153,7 @@ def _chat_whole(calls: Sequence[NativeCall], text: str, finish: str | None) -> A
     return {"id": "c", "choices": [{"index": 0, "message": message, "finish_reason": reason}], "usage": usage}
 
 
-def _chat_streamed(calls: Sequence[NativeCall], text: str, finish: str | None) -> Any:
+def chat_streamed(calls: Sequence[NativeCall], text: str, finish: str | None) -> Any:
     def chunk(delta: Any, reason: str | None = None) -> Any:
         return {"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
 
@@ -240,7 +240,7 @@ def _anthropic_whole(calls: Sequence[NativeCall], text: str, finish: str | None)
     }  # fmt: skip
 
 
-def _anthropic_streamed(calls: Sequence[NativeCall], text: str, finish: str | None) -> Any:
+def anthropic_streamed(calls: Sequence[NativeCall], text: str, finish: str | None) -> Any:
     opened = {**_anthropic_whole((), "", None), "content": [], "usage": {"input_tokens": 10, "output_tokens": 1}}
     yield {"type": "message_start", "message": opened}
     if text:
@@ -323,9 +323,9 @@ _WHOLE = {
     "ollama": _ollama_whole,
 }
 _STREAMED = {
-    "openai_chat": _chat_streamed,
+    "openai_chat": chat_streamed,
     "openai_responses": _responses_streamed,
-    "anthropic": _anthropic_streamed,
+    "anthropic": anthropic_streamed,
     "gemini": _gemini_streamed,
     "ollama": _ollama_streamed,
 }

@@ -13,8 +13,8 @@ from mitmproxy import http
 from support.loopback import REPO, flows_in
 from toolcalls.config import default_path, load
 from toolcalls.dialects import all_dialects
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.content_codings import decoded
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.content_codings import decoded
 from toolcalls.route import Config
 from toolcalls.wires import all_wires
 

@@ -6,8 +6,6 @@ test says where the bytes are cut. Everything has a time limit and is stopped at
 Nothing here is in time because a moment has passed: a client, an upstream and mitmdump wait for what the others have
 done. What mitmdump prints or writes may come long after the end of a reply that its client sees, so it is waited for,
 too: `Dump.wait_for` for a line, `Growing` for a flow.
-
-Over 300 lines: the three belong together, and the upstream alone, which must be able to misbehave, is a third of them.
 """
 
 import json

@@ -18,9 +18,9 @@ from mitmproxy.test import tflow
 from support.loopback import chunk, streamed
 from toolcalls.config import default_path, load
 from toolcalls.dialects import all_dialects
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.exchange_plan import plan_for, wire_for
 from toolcalls.insight import report
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.exchange_plan import plan_for, wire_for
 from toolcalls.wires import all_wires
 
 CONFIG = load(default_path(), all_dialects(), all_wires())

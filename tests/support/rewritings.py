@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from toolcalls.requests.evidence import call_policy_of, decide
+from toolcalls.requests.history_mending import mended_history
 from toolcalls.requests.rewriting import rewrite
 from toolcalls.requests.turns import formats
-from toolcalls.route import Route
+from toolcalls.route import Mended, Route
 from toolcalls.wires import all_wires
 
 LOWER = Route(client="native", upstream="text", dialects=("hermes",), rewrite_request=True)
@@ -41,6 +42,22 @@ def sent(wire: str, request: dict[str, Any], route: Route) -> tuple[dict[str, An
     assert through(wire, body, route)[0] == made, "not deterministic"
     assert through(wire, made, route)[0] == made, "not idempotent"
     return json.loads(made), notes
+
+
+IN_HISTORY: tuple[Mended, ...] = ("protocol", "json", "types", "names")
+
+
+def mended(wire: str, body: dict[str, Any] | bytes, *kinds: Mended) -> tuple[bytes, tuple[str, ...]]:
+    """A request whose history is mended, with these kinds or all of them, and what was done; then nothing is to do."""
+    codec = all_wires()[wire]
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    asked = codec.request(raw)
+    route = Route(mend=kinds or IN_HISTORY, rewrite_request=True)
+    call_policy, tools = call_policy_of(route, asked, decide(route, asked, {}, ()))
+    made = mended_history(codec, raw, replace(call_policy, route=route), tools)
+    again = mended_history(codec, made[0], replace(call_policy, route=route), tools)
+    assert again == (made[0], ()), "what is mended is sound"
+    return made
 
 
 def offered(wire: str, body: dict[str, Any], kept: set[str], choice: str | None = None) -> dict[str, Any]:

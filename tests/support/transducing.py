@@ -25,5 +25,5 @@ def run(pieces: Iterable[str], **options: bool) -> Outcome:
         offset += end
         if end < len(piece) or transducer.done or transducer.failed:
             break
-    out.append(transducer.finish())
+    transducer.finish()
     return Outcome("".join(out), offset, transducer.done, transducer.failed, transducer.repairs)

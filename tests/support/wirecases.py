@@ -2,8 +2,6 @@
 
 `SENT` is the table: a row for each wire and form. What a case may say is in `caseformat`, and what it means at
 the head of its file. The strict clients are those of `tests/support/*client.py`.
-
-Over 300 lines: five short drivers of the same shape, side by side.
 """
 
 import json

@@ -347,7 +347,9 @@ LINES = [
 def test_lines_that_are_read_together_mean_the_same_one_character_at_a_time(lines: list[str], spans: bool) -> None:
     text = "".join(lines)
     together, apart = Position(), Position()
-    together.spans_end_with_lines = apart.spans_end_with_lines = spans
+    if spans:
+        together.end_spans_with_lines()
+        apart.end_spans_with_lines()
     together.advance(text)
     for character in text:
         apart.advance(character)

@@ -152,11 +152,40 @@ def test_what_is_escaped_for_html_in_part_is_left(text: str) -> None:
         assert not read([text[at : at + size] for at in range(0, len(text), size)])[1]
 
 
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ('{"command": "a &gt; b &amp;&amp; c"}', '{"command": "a > b && c"}'),
+        ('{"cmd": "echo &quot;x&quot; \\n&#39;"}', '{"cmd": "echo \\"x\\" \\n\'"}'),
+        ('{"x": {"script": "&lt;"}}', '{"x": {"script": "<"}}'),
+        ('{"command": "a &gt; b && c"}', None),
+        ('{"command": "a < b &gt;"}', None),
+        ('{"command": "&gt; <"}', None),
+        ('{"command": "a &nbsp; &gt;"}', None),
+        ('{"command": "a &am"}', None),
+        ('{"text": "a &gt; b"}', None),
+        ('{"command": ["a &gt; b"]}', None),
+        ('{"&gt;": 1, "command": "ls"}', None),
+    ],
+)
+def test_programs_that_were_escaped_are_decoded(text: str, made: str | None) -> None:
+    for size in range(1, len(text) + 1):
+        read_ = read([text[at : at + size] for at in range(0, len(text), size)])
+        assert read_ == (made or text, True, ("entities",) if made else (), len(text))
+        plain = Transducer()
+        assert plain.feed(text)[0] == text
+
+
+def test_a_program_that_is_too_long_to_be_held_is_left_as_it_is() -> None:
+    text = f'{{"command": "&gt; {"x" * 70000} &gt;"}}'
+    assert read([text]) == (text, True, (), len(text))
+
+
 @law
 @given(objects(plain), st.booleans(), st.lists(st.integers(0, 90), max_size=6))
 def test_sound_json_is_read_as_it_stands(value: dict[str, object], dense: bool, places: list[int]) -> None:
     text = json.dumps(value, separators=(",", ":") if dense else None, ensure_ascii=dense)
-    assert read(cut(text, places)) == read([text], Transducer(entities=True)) == (text, True, (), len(text))
+    assert read(cut(text, places)) == read([text], Transducer()) == (text, True, (), len(text))
 
 
 @law

@@ -17,7 +17,8 @@ from support.growth import grows_with_its_input
 from support.repository import shared_path
 from support.transducing import Outcome, run
 from toolcalls.values.conversion import is_json
-from toolcalls.values.transducer import MAX_DEPTH, Transducer
+from toolcalls.values.spans import decoded_end, spans
+from toolcalls.values.transducer import MAX_DEPTH, Path, Transducer
 
 
 def whole(text: str, **options: bool) -> Outcome:
@@ -118,6 +119,32 @@ def test_jsontestsuite() -> None:
             assert not got.done or got.repairs or left or has_surrogates(text), row["name"]
     assert counted["accept"] >= 95
     assert counted["reject"] >= 188
+
+
+def values_in(text: str, path: Path = (), at: int = 0) -> list[tuple[Path, str, int]]:
+    """The way to each value in a container, its first character and its offset, in their order."""
+    found: list[tuple[Path, str, int]] = []
+    for step, begin, _ in spans(text, at, decoded_end) if text[at] in "[{" else ():
+        place = (*path, None if isinstance(step, int) else step)
+        found += [(place, text[begin], begin), *values_in(text, place, begin)]
+    return found
+
+
+@given(st.dictionaries(any_text, json_values, max_size=3), st.booleans(), st.integers(1, 9))
+def test_each_value_is_told_with_the_way_to_it_when_it_begins(
+    value: dict[str, Any], ascii_only: bool, size: int
+) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    told: list[tuple[Path, str, int]] = []
+    reader = Transducer(watch=lambda path, char, offset: told.append((path, char, offset)))
+    for at in range(0, len(text), size):
+        reader.feed(text[at : at + size])
+        assert [one[2] for one in told] == [one[2] for one in values_in(text) if one[2] < at + size]
+    assert [one[1:] for one in told] == [one[1:] for one in values_in(text)]
+    assert [joined("/".join(map(str, one[0]))) for one in told] == [
+        joined("/".join(map(str, one[0]))) for one in values_in(text)
+    ]
+    assert reader.path == ()
 
 
 # --- repairs ----------------------------------------------------------------------------------------------------------
@@ -252,7 +279,7 @@ def test_nothing_leaves_behind_a_failure() -> None:
     transducer = Transducer()
     assert transducer.feed("[1 2") == ("[1 ", 3)
     assert transducer.feed("]") == ("", 0)
-    assert transducer.finish() == ""
+    transducer.finish()
     assert not transducer.done
 
 
@@ -329,34 +356,3 @@ def test_long_texts_in_one_piece() -> None:
     """No depth, no length and no number of escapes is too much for the one regular expression."""
     for text in ('"' + "a" * 2_000_000 + '"', '"' + "\\n" * 500_000 + '"', "[" + "9" * 500_000 + "]"):
         assert run([text]) == Outcome(text, len(text), True, None, [])
-
-
-@pytest.mark.parametrize(
-    ("text", "made"),
-    [
-        ('{"command": "a &gt; b &amp;&amp; c"}', '{"command": "a > b && c"}'),
-        ('{"cmd": "echo &quot;x&quot; \\n&#39;"}', '{"cmd": "echo \\"x\\" \\n\'"}'),
-        ('{"x": {"script": "&lt;"}}', '{"x": {"script": "<"}}'),
-        ('{"command": "a &gt; b && c"}', None),
-        ('{"command": "a < b &gt;"}', None),
-        ('{"command": "&gt; <"}', None),
-        ('{"command": "a &nbsp; &gt;"}', None),
-        ('{"command": "a &am"}', None),
-        ('{"text": "a &gt; b"}', None),
-        ('{"command": ["a &gt; b"]}', None),
-        ('{"&gt;": 1, "command": "ls"}', None),
-    ],
-)
-def test_programs_that_were_escaped_are_decoded(text: str, made: str | None) -> None:
-    for size in range(1, len(text) + 1):
-        reader = Transducer(entities=True)
-        out = "".join(reader.feed(piece)[0] for piece in (text[at : at + size] for at in range(0, len(text), size)))
-        assert (out, reader.repairs, reader.done) == (made or text, ["entities"] if made else [], True)
-        plain = Transducer()
-        assert plain.feed(text)[0] == text
-
-
-def test_a_program_that_is_too_long_to_be_held_is_left_as_it_is() -> None:
-    text = f'{{"command": "&gt; {"x" * 70000} &gt;"}}'
-    reader = Transducer(entities=True)
-    assert (reader.feed(text)[0], reader.repairs) == (text, [])

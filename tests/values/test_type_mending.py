@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from toolcalls.request import Tool
 from toolcalls.values.json_schema import SchemaCheck
 from toolcalls.values.toolbox import Toolbox
+from toolcalls.values.transducer import Transducer
 from toolcalls.values.type_mending import ToolSchema, TypeWatch, mended_types
 
 
@@ -22,6 +23,15 @@ def whole_schema(schema: dict[str, Any]) -> ToolSchema:
     validator = tools.validator("t")
     assert validator is not None
     return ToolSchema(validator, SchemaCheck(schema), lambda path: tools.types("t", *path))
+
+
+def found_by_watch(pieces: list[str], schema: ToolSchema) -> int | None:
+    """The offset of the first value whose type is another."""
+    watch = TypeWatch(schema.types_at)
+    reader = Transducer(only_object=True, watch=watch)
+    for piece in pieces:
+        reader.feed(piece)
+    return watch.at
 
 
 def mended(text: str, **properties: Any) -> str | None:
@@ -138,19 +148,16 @@ def test_a_value_that_was_encoded_comes_back(value: Any, before: str, size: int)
     made = mended_types(text, schema)
     assert made is not None
     assert made.text == json.dumps({"s": '{"a": ', "t": before, "a": value, "z": [raw]})
-    watch, at = TypeWatch(schema.types_at), 0
-    while (found := watch.feed(text[at : at + size])) < 0:
-        at += size
-        assert at < len(text)
-    assert text[at + found :].startswith(json.dumps(raw))
+    at = found_by_watch([text[at : at + size] for at in range(0, len(text), size)], schema)
+    assert at is not None
+    assert text[at:].startswith(json.dumps(raw))
 
 
 @given(values, st.integers(min_value=1, max_value=9))
 def test_a_sound_value_is_nothing_to_the_watch(value: Any, size: int) -> None:
     schema = schema_of(a=STRING, b={"type": "array", "items": INTEGER}, c={})
     text = json.dumps({"a": json.dumps(value), "b": [1, 2], "c": value, "d": {"a": value}})
-    watch = TypeWatch(schema.types_at)
-    assert all(watch.feed(text[at : at + size]) < 0 for at in range(0, len(text), size))
+    assert found_by_watch([text[at : at + size] for at in range(0, len(text), size)], schema) is None
     assert mended_types(text, schema) is None
 
 
@@ -169,8 +176,7 @@ def test_a_sound_value_is_nothing_to_the_watch(value: Any, size: int) -> None:
     ],
 )
 def test_what_is_no_json_ends_the_search(text: str) -> None:
-    watch = TypeWatch(schema_of(a=INTEGER, b={}).types_at)
-    assert watch.feed(text) == -1
+    assert found_by_watch([text], schema_of(a=INTEGER, b={})) is None
 
 
 @pytest.mark.parametrize(("needed", "wanted"), [(["b"], None), (["a"], '{"a": 5}')])

@@ -1,127 +1,39 @@
-"""Bedrock's `InvokeModel`: bodies of Claude and of Nova in chunks, and those of models that cannot call.
+"""Bedrock's `InvokeModel`: what only its chunks have, and models that cannot call.
 
-Strategy. What Claude says is what Messages says, and Nova says Converse, so the cases of
-`tests/cases/wires/anthropic.yaml` hold for both. botocore reads what leaves.
+What Claude says as Messages does, and Nova as Converse does, is in `test_translated.py`. botocore reads what leaves.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from support import anthropicclient, converseclient, invokeclient
-from support.casefiles import openai_tools
-from support.exchanges import of_case, of_request, run, same_wherever_it_is_cut, words
-from support.wirecases import FILES, anthropic_events, anthropic_request, check_anthropic
-from toolcalls.replies.exchange import Exchange
+from support.exchanges import of_request, run, words
+from support.translated import TRANSLATED, Translated, claude_request, nova_request
 from toolcalls.request import Request, Tool
 from toolcalls.requests.turns import formats
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 
-type Case = Mapping[str, Any]
-
 WIRE = all_wires()["bedrock"]
-NOVA_LACKS = ("redacted_thinking", "mcp_tool_use", "stop_sequence")
+BEDROCKS = {name: api for name, api in TRANSLATED.items() if api.wire == "bedrock"}
 CALL = '<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
 TOOLS = (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}}),)
 
 
-def claude_request(tools: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"anthropic_version": "bedrock-2023-05-31", **anthropic_request(tools)}
-
-
-def nova_request(tools: list[dict[str, Any]]) -> dict[str, Any]:
-    declared = [
-        {"toolSpec": {"name": one["function"]["name"], "inputSchema": {"json": one["function"].get("parameters", {})}}}
-        for one in tools
-    ]
-    return {"schemaVersion": "messages-v1", "messages": [], "toolConfig": {"tools": declared}}
-
-
-def understood(body: bytes) -> anthropicclient.Reply:
-    return anthropicclient.understood(json.loads(body.replace(b'"toolu_bdrk_', b'"toolu_')))
-
-
-def understood_nova(body: bytes) -> anthropicclient.Reply:
-    return converseclient.understood(body.replace(b"toolu_bdrk_", b"tooluse_"))
-
-
-@dataclass(frozen=True)
-class Model:
-    """How a model says a case, and how its client reads it."""
-
-    form: Form
-    request: Callable[[list[dict[str, Any]]], dict[str, Any]]
-    said: Callable[[list[dict[str, Any]]], bytes]
-    heard: Callable[[bytes], anthropicclient.Reply]
-    lacks: tuple[str, ...] = ()
-
-    @property
-    def cases(self) -> list[Case]:
-        return [
-            case
-            for case in FILES["anthropic"]["cases"]
-            if (not self.lacks or "request" not in case)
-            and not any(word in json.dumps(case) for word in self.lacks)
-            and (self.form != "whole" or case.get("whole", True))
-        ]
-
-    def body(self, case: Case) -> bytes:
-        return self.said(anthropic_events(case))
-
-    def exchange(self, case: Case) -> Exchange:
-        tools = openai_tools(case.get("tools", FILES["anthropic"]["tools"]) or {})
-        return of_case(WIRE, case, self.request(tools), self.form)
-
-
-MODELS = {
-    "claude": Model("eventstream_chunks", claude_request, invokeclient.written, invokeclient.received),
-    "claude, whole": Model("whole", claude_request, anthropicclient.whole, understood),
-    "nova": Model("eventstream_chunks", nova_request, invokeclient.nova, invokeclient.received_nova, NOVA_LACKS),
-    "nova, whole": Model(
-        "whole",
-        nova_request,
-        lambda events: converseclient.whole(anthropicclient.whole(events)),
-        understood_nova,
-        NOVA_LACKS,
-    ),
-}
-EACH = [
-    pytest.param(model, case, id=f"{name}: {case['title']}") for name, model in MODELS.items() for case in model.cases
-]
-STREAMED = [one for one in EACH if one.values[0].form != "whole"]
-
-
-@pytest.mark.parametrize(("model", "case"), EACH)
-def test_the_cases_of_messages(model: Model, case: Case) -> None:
-    one, body = model.exchange(case), model.body(case)
-    out = run(one, [body])
-    case = {**case, **case.get("in_whole", {})} if model.form == "whole" else case
-    check_anthropic(case, model.heard(out), one)
-    assert (out == body) == (case.get("same", False) is True)
-
-
-@pytest.mark.parametrize(("model", "case"), STREAMED)
-def test_it_is_the_same_wherever_the_bytes_are_cut(model: Model, case: Case) -> None:
-    same_wherever_it_is_cut(lambda: model.exchange(case), model.body(case), step=37)
-
-
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_new_calls_have_ids_of_bedrocks(model: Model) -> None:
-    one = model.exchange({})
-    out = run(one, [model.said(anthropicclient.stream([anthropicclient.text(CALL)]))])
-    body = b"".join(invokeclient.payloads(out)) if model.form != "whole" else out
+@pytest.mark.parametrize("api", BEDROCKS.values(), ids=BEDROCKS)
+def test_new_calls_have_ids_of_bedrocks(api: Translated) -> None:
+    out = run(api.exchange({}), [api.body({"reply": [CALL]})])
+    body = b"".join(invokeclient.payloads(out)) if api.streams else out
     assert b'"toolu_bdrk_' in body
 
 
 def test_a_changed_chunk_keeps_its_padding_and_the_others_their_bytes() -> None:
     events = anthropicclient.stream([anthropicclient.text("Look.\n", CALL)])
     body = invokeclient.written(events)
-    out = run(MODELS["claude"].exchange({}), [body])
+    out = run(BEDROCKS["claude"].exchange({}), [body])
     same = [chunk for chunk in (invokeclient.written([event]) for event in events) if chunk in out]
     assert len(same) >= 4
     assert out.count(converseclient.PADDING.encode()) >= len(same) + 1
@@ -131,13 +43,13 @@ def test_an_exception_ends_the_reply_and_completes_no_call() -> None:
     for said, model in ((invokeclient.written, "claude"), (invokeclient.nova, "nova")):
         events = anthropicclient.stream([anthropicclient.text("Look.\n", CALL[:-9])], None)
         failed = converseclient.exception("modelStreamErrorException", "The model failed.")
-        one = MODELS[model].exchange({})
+        one = BEDROCKS[model].exchange({})
         out = run(one, [said(events[:-1]) + failed])
         assert out.endswith(failed)
         (verdict,) = words(one)
         assert verdict == "truncated cut_off Bash (invoke)"
         assert not one.notes
-    one = MODELS["claude"].exchange({})
+    one = BEDROCKS["claude"].exchange({})
     assert run(one, [failed]) == failed
 
 

@@ -1,13 +1,10 @@
-"""Bedrock's Converse API: the cases of Messages in its words, and what only it has.
+"""What only Bedrock's Converse API has. What it says as Messages does is in `test_translated.py`.
 
-Strategy. Converse says what Messages says with other words, so the cases of `tests/cases/wires/anthropic.yaml` hold for
-it, too, but for those about blocks that it does not have. botocore reads what leaves (`support/converseclient.py`).
+botocore reads what leaves (`support/converseclient.py`).
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -15,86 +12,19 @@ from botocore.exceptions import EventStreamError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support import anthropicclient, converseclient, invokeclient
-from support.casefiles import openai_tools
+from support import converseclient, invokeclient
 from support.converseclient import PADDING, exception, frame
-from support.exchanges import of_case, of_request, run, same_wherever_it_is_cut, words
-from support.wirecases import FILES, anthropic_events, check_anthropic
+from support.exchanges import LIFTING, of_request, run, words
+from support.oddreplies import CALL, TEXTS, TOOLS, check_no_fault, values
+from support.rewritings import LOWER, mended, sent
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.requests.history_mending import mended_history
-from toolcalls.requests.rewriting import rewrite
 from toolcalls.requests.turns import formats
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 
-type Case = Mapping[str, Any]
-
 WIRE = all_wires()["bedrock_converse"]
-TOOLS = (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}}), Tool("Noop"))
-FORMS: tuple[Form, ...] = ("eventstream", "whole")
-# Blocks of Messages alone, members of its requests, and a reason that it gives in two members.
-NOT_HERE = ("redacted_thinking", "mcp_tool_use", "stop_sequence", "cache_control")
-
-
-def request(tools: list[dict[str, Any]]) -> dict[str, Any]:
-    declared = [
-        {"toolSpec": {"name": one["function"]["name"], "inputSchema": {"json": one["function"].get("parameters", {})}}}
-        for one in tools
-    ]
-    return {"messages": [], **({"toolConfig": {"tools": declared}} if declared else {})}
-
-
-def cases(form: Form) -> list[Any]:
-    fits = [
-        case
-        for case in FILES["anthropic"]["cases"]
-        if "request" not in case
-        and not any(word in json.dumps(case) for word in NOT_HERE)
-        and (form != "whole" or case.get("whole", True))
-    ]
-    assert len(fits) > 40
-    return [pytest.param(form, case, id=f"{form}: {case['title']}") for case in fits]
-
-
-EACH = [one for form in FORMS for one in cases(form)]
-
-
-def exchange_for(case: Case, form: Form) -> Exchange:
-    tools = openai_tools(case.get("tools", FILES["anthropic"]["tools"]) or {})
-    return of_case(WIRE, case, request(tools), form)
-
-
-def body_of(case: Case, form: Form) -> bytes:
-    events = anthropic_events(case)
-    return converseclient.whole(anthropicclient.whole(events)) if form == "whole" else converseclient.written(events)
-
-
-def heard(body: bytes, form: Form) -> anthropicclient.Reply:
-    return converseclient.understood(body) if form == "whole" else converseclient.received(body)
-
-
-@pytest.mark.parametrize(("form", "case"), EACH)
-def test_the_cases_of_messages(form: Form, case: Case) -> None:
-    one, body = exchange_for(case, form), body_of(case, form)
-    out = run(one, [body])
-    case = {**case, **case.get("in_whole", {})} if form == "whole" else case
-    check_anthropic(case, heard(out, form), one)
-    assert (out == body) == (case.get("same", False) is True)
-
-
-@pytest.mark.parametrize(("form", "case"), cases("eventstream"))
-def test_it_is_the_same_wherever_the_bytes_are_cut(form: Form, case: Case) -> None:
-    same_wherever_it_is_cut(lambda: exchange_for(case, form), body_of(case, form), step=29)
-
-
-# --- what only Converse has -------------------------------------------------------------------------------------------
-
-CALL = '<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
-LIFTING = Route(client="native", upstream="text")
-OBSERVED = Route()
 START, END = frame("messageStart", {"role": "assistant"}), frame("messageStop", {"stopReason": "end_turn"})
 METADATA = frame("metadata", {"metrics": {"latencyMs": 9}, "usage": converseclient.USAGE})
 
@@ -254,7 +184,7 @@ def test_cited_text_is_read_and_keeps_its_citations() -> None:
 )
 def test_events_of_an_odd_shape_stay(odd: bytes) -> None:
     body = b"".join([START, delta(0, text="a"), odd, delta(0, text="b"), stop(0), END, METADATA])
-    for route in (LIFTING, OBSERVED):
+    for route in (LIFTING, Route()):
         assert run(lifting(route=route), [body]) == body
 
 
@@ -342,13 +272,7 @@ def test_a_request_that_nobody_changes_is_written_as_it_came() -> None:
 
 def test_tools_and_calls_become_text() -> None:
     """Lowered for a text upstream: what has no place in a text stays as it came."""
-    body = json.dumps(ASKED).encode()
-    request = WIRE.request(body)
-    route = Route(client="native", upstream="text", dialects=("invoke",), rewrite_request=True)
-    decision = decide(route, request, {}, ())
-    policy, _ = call_policy_of(route, request, decision)
-    format_ = formats()["bedrock_converse"]
-    made = json.loads(format_.write(body, rewrite(format_.read(body), policy, decision).conversation))
+    made, _ = sent("bedrock_converse", ASKED, replace(LOWER, dialects=("invoke",)))
     assert "toolConfig" not in made
     assert "Bash" in json.dumps(made["system"])
     called, answered = made["messages"][1]["content"], made["messages"][2]["content"]
@@ -366,11 +290,7 @@ def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:
         },
         {"role": "user", "content": [{"toolResult": {"toolUseId": "", "content": [{"text": "a"}]}}]},
     ]
-    body = json.dumps({**ASKED, "messages": messages}).encode()
-    request = WIRE.request(body)
-    route = Route(mend=("protocol",))
-    policy, tools = call_policy_of(route, request, decide(route, request, {}, ()))
-    made, notes = mended_history(WIRE, body, policy, tools)
+    made, notes = mended("bedrock_converse", {**ASKED, "messages": messages}, "protocol")
     call, result = (one["content"][0] for one in json.loads(made)["messages"])
     assert call["toolUse"]["input"] == {"command": "ls"}
     assert call["toolUse"]["toolUseId"].startswith("tooluse_")
@@ -381,20 +301,15 @@ def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:
 # --- any events -------------------------------------------------------------------------------------------------------
 
 _NAMES = ["messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata", "x"]
-_leaves = st.sampled_from(
-    [None, True, 0, 1, -1, 1.5, "", "tool_use", "end_turn", "Bash", "a\n", CALL, CALL[:30], CALL[30:]]
-)
-_members = st.sampled_from(
-    ["text", "toolUse", "toolUseId", "name", "input", "type", "reasoningContent", "signature", "citation", "toolResult",
-     "content", "sourceContent", "start", "delta", "contentBlockIndex", "stopReason", "role", "image", "reasoningText"]
+_values = values(
+    ("tool_use", "end_turn", "Bash"),
+    ("text", "toolUse", "toolUseId", "name", "input", "type", "reasoningContent", "signature", "citation", "toolResult",
+     "content", "sourceContent", "start", "delta", "contentBlockIndex", "stopReason", "role", "image", "reasoningText"),
 )  # fmt: skip
-_values = st.recursive(
-    _leaves, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_members, inner, max_size=3), max_leaves=5
-)
 _pieces = st.builds(
     lambda index, text: ("contentBlockDelta", {"contentBlockIndex": index, "delta": {"text": text}}),
     st.integers(0, 2),
-    st.sampled_from(["a\n", CALL, CALL[:30], CALL[30:], " ", "<"]),
+    st.sampled_from(TEXTS),
 )
 _starts = st.builds(
     lambda index, id_: (
@@ -407,35 +322,21 @@ _starts = st.builds(
 _odd = st.tuples(st.sampled_from(_NAMES), _values)
 _stops = st.builds(lambda index: ("contentBlockStop", {"contentBlockIndex": index}), st.integers(0, 2))
 _EVENTS = st.lists(st.one_of(_pieces, _starts, _stops, _odd), max_size=12)
-KINDS = ("protocol", "json", "types", "names", "reasoning", "errors")
 
 
 @given(_EVENTS, st.data())
 def test_no_events_are_a_fault_and_no_cut_matters(events: list[tuple[str, Any]], data: st.DataObject) -> None:
-    """On either of Bedrock's APIs, whatever a server sends; and where nothing may change, nothing does."""
-    bodies = {
-        "bedrock_converse": b"".join(frame(name, payload) for name, payload in events),
-        "bedrock": invokeclient.written({name: payload} for name, payload in events),
+    """On either of Bedrock's APIs."""
+    bodies: dict[tuple[str, Form], bytes] = {
+        ("bedrock_converse", "eventstream"): b"".join(frame(name, payload) for name, payload in events),
+        ("bedrock", "eventstream_chunks"): invokeclient.written({name: payload} for name, payload in events),
     }
-    for wire, body in bodies.items():
-        form: Form = "eventstream" if wire == "bedrock_converse" else "eventstream_chunks"
-        places = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=4)))
-        chunks = [body[a:b] for a, b in pairwise([0, *places, len(body)])]
-        for route in (LIFTING, Route(client="text", client_dialect="invoke", mend=KINDS)):  # type: ignore[arg-type]
-            outs = []
-            for pieces in ([body], chunks):
-                one = of_request(all_wires()[wire], Request(tools=TOOLS), route, form=form, seed=b"s")
-                outs.append((run(one, pieces), one.verdicts))
-            assert outs[0] == outs[1]
-        unchanged = of_request(all_wires()[wire], Request(), Route(mend=()), form=form)
-        assert run(unchanged, chunks) == body
+    for (wire, form), body in bodies.items():
+        check_no_fault(all_wires()[wire], form, body, data.draw(st.lists(st.integers(0, len(body)), max_size=4)))
 
 
 @given(_values)
 def test_no_whole_reply_is_a_fault(content: Any) -> None:
     for message in ({"content": content}, content):
         for outer in ({"output": {"message": message}, "stopReason": "end_turn"}, {"output": message}):
-            body = json.dumps(outer).encode()
-            for route in (LIFTING, Route(mend=KINDS)):  # type: ignore[arg-type]
-                run(lifting("whole", route), [body])
-            assert run(lifting("whole", Route(client="native", upstream="native", mend=())), [body]) == body
+            check_no_fault(WIRE, "whole", json.dumps(outer).encode())

@@ -1,92 +1,30 @@
-"""Cohere's API: the cases of Chat Completions in its words, and what only it has.
+"""What only Cohere's API has. What it says as Chat Completions does is in `test_translated.py`.
 
-Strategy. Cohere says what Chat Completions says with other words, so the cases of `tests/cases/wires/openai_chat.yaml`
-hold for it, too. What leaves is read by a client that knows no code of the wire (`support/cohereclient.py`).
+What leaves is read by a client that knows no code of the wire (`support/cohereclient.py`).
 """
 
 import json
-from collections.abc import Mapping
-from itertools import pairwise
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support import chatclient, cohereclient
-from support.casefiles import openai_tools
+from support import cohereclient
 from support.cohereclient import DONE, USAGE, frame
-from support.exchanges import of_case, of_request, run, same_wherever_it_is_cut, words
-from support.wirecases import FILES, chat_deltas, chat_whole, check_chat
+from support.exchanges import LIFTING, of_request, run, words
+from support.oddreplies import CALL, TEXTS, TOOLS, check_no_fault, values
+from support.rewritings import LOWER, mended, sent
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.requests.history_mending import mended_history
-from toolcalls.requests.rewriting import rewrite
 from toolcalls.requests.turns import formats
 from toolcalls.route import Route
 from toolcalls.values.usage import tokens_of
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 
-type Case = Mapping[str, Any]
-
 WIRE = all_wires()["cohere"]
-TOOLS = (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}}), Tool("Noop"))
-FORMS: tuple[Form, ...] = ("sse", "whole")
-
-
-def cases(form: Form) -> list[Any]:
-    fits = [
-        case
-        for case in FILES["openai_chat"]["cases"]
-        if "reply" in case
-        and "request" not in case
-        and "without a number" not in case["title"]  # here it is the event's
-        and (form != "whole" or case.get("whole", True))
-    ]
-    assert len(fits) > 25
-    return [pytest.param(form, case, id=f"{form}: {case['title']}") for case in fits]
-
-
-EACH = [one for form in FORMS for one in cases(form)]
-
-
-def exchange_for(case: Case, form: Form) -> Exchange:
-    tools = openai_tools(case.get("tools", FILES["openai_chat"]["tools"]) or {})
-    return of_case(WIRE, case, {"messages": [], "tools": tools}, form)
-
-
-def body_of(case: Case, form: Form) -> bytes:
-    return cohereclient.whole(chat_whole(case)) if form == "whole" else cohereclient.written(chat_deltas(case))
-
-
-def heard(body: bytes, form: Form) -> chatclient.Choice:
-    return cohereclient.understood(body) if form == "whole" else cohereclient.received(body)
-
-
-@pytest.mark.parametrize(("form", "case"), EACH)
-def test_the_cases_of_chat_completions(form: Form, case: Case) -> None:
-    one, body = exchange_for(case, form), body_of(case, form)
-    out = run(one, [body])
-    case = {**case, **case.get("in_whole", {})} if form == "whole" else case
-    got = heard(out, form)
-    check_chat(case, got, one)
-    if form != "whole":
-        assert got.order == case.get("order", got.order)
-    if "same" in case:
-        assert (out == body) == case["same"]
-
-
-@pytest.mark.parametrize(("form", "case"), cases("sse"))
-def test_it_is_the_same_wherever_the_bytes_are_cut(form: Form, case: Case) -> None:
-    same_wherever_it_is_cut(lambda: exchange_for(case, form), body_of(case, form), step=29)
-
-
-# --- what only Cohere has ---------------------------------------------------------------------------------------------
-
-CALL = '<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
-LIFTING = Route(client="native", upstream="text")
 MENDING = Route(mend=("protocol",))
 START = frame(next(cohereclient.of_chat([])))
 
@@ -353,13 +291,7 @@ def test_a_request_that_nobody_changes_is_written_as_it_came() -> None:
 
 
 def test_tools_and_calls_become_text() -> None:
-    body = json.dumps(ASKED).encode()
-    request = WIRE.request(body)
-    route = Route(client="native", upstream="text", dialects=("invoke",), rewrite_request=True)
-    decision = decide(route, request, {}, ())
-    policy, _ = call_policy_of(route, request, decision)
-    format_ = formats()["cohere"]
-    made = json.loads(format_.write(body, rewrite(format_.read(body), policy, decision).conversation))
+    made, _ = sent("cohere", ASKED, replace(LOWER, dialects=("invoke",)))
     assert not {"tools", "tool_choice"} & set(made)
     assert made["documents"] == ASKED["documents"]
     system, _, called, *_ = made["messages"]
@@ -381,10 +313,7 @@ def test_a_choice_is_said_in_the_words_of_the_api() -> None:
 def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:
     calls = [{"id": "", "type": "function", "function": {"name": "Bash", "arguments": {"command": "ls"}}}]
     messages = [{"role": "assistant", "tool_calls": calls}, {"role": "tool", "tool_call_id": "", "content": "a"}]
-    body = json.dumps({**ASKED, "messages": messages}).encode()
-    request = WIRE.request(body)
-    policy, tools = call_policy_of(MENDING, request, decide(MENDING, request, {}, ()))
-    made, notes = mended_history(WIRE, body, policy, tools)
+    made, notes = mended("cohere", {**ASKED, "messages": messages}, "protocol")
     called, result = json.loads(made)["messages"]
     assert json.loads(called["tool_calls"][0]["function"]["arguments"]) == {"command": "ls"}
     assert result["tool_call_id"] == called["tool_calls"][0]["id"] != ""
@@ -395,19 +324,15 @@ def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:
 
 _NAMES = ["message-start", "content-start", "content-delta", "content-end", "tool-call-start", "tool-call-delta",
           "tool-call-end", "message-end", "x"]  # fmt: skip
-_leaves = st.sampled_from(
-    [None, True, 0, 1, -1, 1.5, "", "text", "thinking", "COMPLETE", "Bash", "a\n", CALL, CALL[:30], CALL[30:]]
-)
-_members = st.sampled_from(
-    ["text", "type", "id", "name", "arguments", "function", "tool_calls", "tool_plan", "content", "message", "delta",
-     "index", "finish_reason", "thinking", "citations"]
+_values = values(
+    ("text", "thinking", "COMPLETE", "Bash"),
+    ("text", "type", "id", "name", "arguments", "function", "tool_calls", "tool_plan", "content", "message", "delta",
+     "index", "finish_reason", "thinking", "citations"),
+    leaves=6,
 )  # fmt: skip
-_values = st.recursive(
-    _leaves, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_members, inner, max_size=3), max_leaves=6
-)
 _places = st.integers(0, 2)
 _events = st.one_of(
-    st.builds(piece, _places, st.sampled_from(["a\n", CALL, CALL[:30], CALL[30:], " "])),
+    st.builds(piece, _places, st.sampled_from(TEXTS)),
     st.builds(opened, _places, st.sampled_from(["text", "thinking"])),
     st.builds(closed, _places, st.sampled_from(["content", "tool-call"])),
     st.builds(call, _places, st.sampled_from(["", "a"]), st.just("Bash"), st.sampled_from(["{}", '{"command": "l'])),
@@ -419,29 +344,15 @@ _events = st.one_of(
     ),
     st.just(END),
 )
-KINDS = ("protocol", "json", "types", "names", "reasoning", "errors")
 
 
 @given(st.lists(_events, max_size=12), st.data())
 def test_no_events_are_a_fault_and_no_cut_matters(events: list[bytes], data: st.DataObject) -> None:
-    """Whatever a server sends; and where nothing may change, nothing does."""
     body = b"".join(events)
-    places = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=4)))
-    chunks = [body[a:b] for a, b in pairwise([0, *places, len(body)])]
-    for route in (LIFTING, Route(client="text", client_dialect="invoke", mend=KINDS)):  # type: ignore[arg-type]
-        outs = []
-        for pieces in ([body], chunks):
-            one = lifting(route=route)
-            outs.append((run(one, pieces), one.verdicts))
-        assert outs[0] == outs[1]
-    unchanged = of_request(WIRE, Request(), Route(mend=()), form="sse")
-    assert run(unchanged, chunks) == body
+    check_no_fault(WIRE, "sse", body, data.draw(st.lists(st.integers(0, len(body)), max_size=4)))
 
 
 @given(_values)
 def test_no_whole_reply_is_a_fault(content: Any) -> None:
     for message in ({"content": content}, content):
-        body = json.dumps({"message": message, "finish_reason": "COMPLETE"}).encode()
-        for route in (LIFTING, Route(mend=KINDS)):  # type: ignore[arg-type]
-            run(lifting("whole", route), [body])
-        assert run(lifting("whole", Route(client="native", upstream="native", mend=())), [body]) == body
+        check_no_fault(WIRE, "whole", json.dumps({"message": message, "finish_reason": "COMPLETE"}).encode())

@@ -1,103 +1,31 @@
-"""Gemini's Interactions API: the cases of Messages in its words, and what only it has.
+"""What only Gemini's Interactions API has. What it says as Messages does is in `test_translated.py`.
 
-Strategy. Steps are what Messages calls blocks, so the cases of `tests/cases/wires/anthropic.yaml` hold here, too, but
-for those about what the API does not have. The SDK's types check what leaves (`support/interactionsclient.py`).
+The SDK's types check what leaves (`support/interactionsclient.py`).
 """
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support import anthropicclient, interactionsclient
-from support.casefiles import openai_tools
-from support.exchanges import of_case, of_request, run, same_wherever_it_is_cut, words
+from support import interactionsclient
+from support.exchanges import LIFTING, of_request, run, words
 from support.interactionsclient import DONE, INTERACTION, USAGE, frame
-from support.wirecases import FILES, anthropic_events, check_anthropic
+from support.oddreplies import CALL, TEXTS, TOOLS, check_no_fault, values
+from support.rewritings import LOWER, mended, sent
 from toolcalls.events import OtherContent
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.evidence import call_policy_of, decide
-from toolcalls.requests.history_mending import mended_history
-from toolcalls.requests.rewriting import rewrite
 from toolcalls.requests.turns import PastCall, formats
 from toolcalls.route import Route
 from toolcalls.values.usage import tokens_of
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 
-type Case = Mapping[str, Any]
-
 WIRE = all_wires()["gemini_interactions"]
-TOOLS = (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}}), Tool("Noop"))
-FORMS: tuple[Form, ...] = ("sse", "whole")
-# Blocks of Messages alone, members of its requests, and reasons that this API does not have.
-NOT_HERE = (
-    *("redacted_thinking", "mcp_tool_use", "stop_sequence", "cache_control", "pause_turn", "refusal"),
-    *("model_context_window_exceeded", "citations_delta", "cited_text", "server_tool_use", "upstream_stop: null"),
-)
-
-
-def request(tools: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"input": "Go.", "tools": [{"type": "function", **one["function"]} for one in tools]}
-
-
-def cases(form: Form) -> list[Any]:
-    fits = [
-        case
-        for case in FILES["anthropic"]["cases"]
-        if "request" not in case
-        and not any(word in json.dumps(case) for word in NOT_HERE)
-        and (form != "whole" or case.get("whole", True))
-    ]
-    assert len(fits) > 40
-    return [pytest.param(form, case, id=f"{form}: {case['title']}") for case in fits]
-
-
-EACH = [one for form in FORMS for one in cases(form)]
-
-
-def exchange_for(case: Case, form: Form) -> Exchange:
-    tools = openai_tools(case.get("tools", FILES["anthropic"]["tools"]) or {})
-    return of_case(WIRE, case, request(tools), form)
-
-
-def body_of(case: Case, form: Form) -> bytes:
-    events = anthropic_events(case)
-    return (
-        interactionsclient.whole(anthropicclient.whole(events))
-        if form == "whole"
-        else interactionsclient.written(events)
-    )
-
-
-def heard(body: bytes, form: Form) -> anthropicclient.Reply:
-    return interactionsclient.understood(body) if form == "whole" else interactionsclient.received(body)
-
-
-@pytest.mark.parametrize(("form", "case"), EACH)
-def test_the_cases_of_messages(form: Form, case: Case) -> None:
-    one, body = exchange_for(case, form), body_of(case, form)
-    out = run(one, [body])
-    case = {**case, **case.get("in_whole", {})} if form == "whole" else case
-    check_anthropic(case, heard(out, form), one)
-    assert (out == body) == (case.get("same", False) is True)
-
-
-@pytest.mark.parametrize(("form", "case"), cases("sse"))
-def test_it_is_the_same_wherever_the_bytes_are_cut(form: Form, case: Case) -> None:
-    same_wherever_it_is_cut(lambda: exchange_for(case, form), body_of(case, form), step=29)
-
-
-# --- what only this API has -------------------------------------------------------------------------------------------
-
-CALL = '<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
-LIFTING = Route(client="native", upstream="text")
 CREATED = frame({"interaction": {**INTERACTION, "status": "in_progress"}, "event_type": "interaction.created"})
 STATUS = frame({"interaction_id": "v1_1", "status": "in_progress", "event_type": "interaction.status_update"})
 
@@ -381,13 +309,7 @@ def test_a_request_that_nobody_changes_is_written_as_it_came() -> None:
 
 def test_tools_and_calls_become_text() -> None:
     """Lowered for a text upstream: what has no place in a text stays as it came."""
-    body = json.dumps(ASKED).encode()
-    request = WIRE.request(body)
-    route = Route(client="native", upstream="text", dialects=("invoke",), rewrite_request=True)
-    decision = decide(route, request, {}, ())
-    policy, _ = call_policy_of(route, request, decision)
-    format_ = formats()["gemini_interactions"]
-    made = json.loads(format_.write(body, rewrite(format_.read(body), policy, decision).conversation))
+    made, _ = sent("gemini_interactions", ASKED, replace(LOWER, dialects=("invoke",)))
     assert "tools" not in made
     assert "tool_choice" not in made["generation_config"]
     assert "Bash" in made["system_instruction"]
@@ -420,11 +342,7 @@ def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:
         {"type": "function_call", "id": "", "name": "Bash", "arguments": '{"command": "ls"}'},
         {"type": "function_result", "call_id": "", "name": "Bash", "result": "a"},
     ]
-    body = json.dumps({**ASKED, "input": steps}).encode()
-    request = WIRE.request(body)
-    route = Route(mend=("protocol",))
-    policy, tools = call_policy_of(route, request, decide(route, request, {}, ()))
-    made, notes = mended_history(WIRE, body, policy, tools)
+    made, notes = mended("gemini_interactions", {**ASKED, "input": steps}, "protocol")
     call, result = json.loads(made)["input"]
     assert call["arguments"] == {"command": "ls"}
     assert result["call_id"] == call["id"] != ""
@@ -434,22 +352,14 @@ def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:
 # --- any events -------------------------------------------------------------------------------------------------------
 
 _NAMES = ["interaction.created", "step.start", "step.delta", "step.stop", "interaction.completed", "error", "x"]
-_leaves = st.sampled_from(
-    [None, True, 0, 1, -1, 1.5, "", "text", "function_call", "model_output", "arguments_delta", "image", "completed",
-     "Bash", "a\n", CALL, CALL[:30], CALL[30:]]
+_values = values(
+    ("text", "function_call", "model_output", "arguments_delta", "image", "completed", "Bash"),
+    ("text", "type", "id", "name", "arguments", "signature", "result", "content", "step", "delta", "index", "status",
+     "interaction", "summary", "steps"),
 )  # fmt: skip
-_members = st.sampled_from(
-    ["text", "type", "id", "name", "arguments", "signature", "result", "content", "step", "delta", "index", "status",
-     "interaction", "summary", "steps"]
-)  # fmt: skip
-_values = st.recursive(
-    _leaves, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_members, inner, max_size=3), max_leaves=5
-)
 _places = st.integers(0, 2)
 _events = st.one_of(
-    st.builds(
-        lambda at, text: delta(at, text=text), _places, st.sampled_from(["a\n", CALL, CALL[:30], CALL[30:], " "])
-    ),
+    st.builds(lambda at, text: delta(at, text=text), _places, st.sampled_from(TEXTS)),
     st.builds(start, _places),
     st.builds(
         lambda at, id_: start(at, "function_call", id=id_, name="Bash", arguments={}),
@@ -464,32 +374,18 @@ _events = st.one_of(
         _values,
     ),
 )
-KINDS = ("protocol", "json", "types", "names", "reasoning", "errors")
 
 
 @given(st.lists(_events, max_size=12), st.data())
 def test_no_events_are_a_fault_and_no_cut_matters(events: list[bytes], data: st.DataObject) -> None:
-    """Whatever a server sends; and where nothing may change, nothing does."""
     body = b"".join(events)
-    places = sorted(data.draw(st.lists(st.integers(0, len(body)), max_size=4)))
-    chunks = [body[a:b] for a, b in pairwise([0, *places, len(body)])]
-    for route in (LIFTING, Route(client="text", client_dialect="invoke", mend=KINDS)):  # type: ignore[arg-type]
-        outs = []
-        for pieces in ([body], chunks):
-            one = lifting(route=route)
-            outs.append((run(one, pieces), one.verdicts))
-        assert outs[0] == outs[1]
-    unchanged = of_request(WIRE, Request(), Route(mend=()), form="sse")
-    assert run(unchanged, chunks) == body
+    check_no_fault(WIRE, "sse", body, data.draw(st.lists(st.integers(0, len(body)), max_size=4)))
 
 
 @given(_values)
 def test_no_whole_reply_is_a_fault(steps: Any) -> None:
     for outer in ({"steps": steps, "status": "completed"}, {"steps": [steps]}):
-        body = json.dumps(outer).encode()
-        for route in (LIFTING, Route(mend=KINDS)):  # type: ignore[arg-type]
-            run(lifting("whole", route), [body])
-        assert run(lifting("whole", Route(client="native", upstream="native", mend=())), [body]) == body
+        check_no_fault(WIRE, "whole", json.dumps(outer).encode())
 
 
 ODD: tuple[Any, ...] = ([], {}, 1, None, True, "x")

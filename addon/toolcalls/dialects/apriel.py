@@ -5,7 +5,7 @@ stays, since nothing says where the reasoning above it began.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
@@ -17,9 +17,10 @@ ABOUT = About(
 <tool_calls>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</tool_calls>""",
 )
 
-DIALECT = JsonList(
+DIALECT = MarkedJson(
     "apriel",
     opening=("<tool_calls>",),
     closing=("</tool_calls>",),
     around=("[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]"),
+    brackets=("[",),
 )

@@ -7,14 +7,13 @@ decoded.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.json.jsonvalue import accept
 from toolcalls.shapes.tags.content import Verbatim
-from toolcalls.shapes.tags.tags import Tag
+from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.opening_tag import Tag
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -32,13 +31,13 @@ ABOUT = About(
 )
 
 
-class _Calls(Attributed):
+class _Calls(TagForm):
     """The calls' elements."""
 
     def one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
         """One call, of the tool that its tag names once or twice."""
         name = tag.name if tag.name in tools else _once(tag.name)
-        return (yield from super().one(scan, sink, tools, replace(tag, name=name)))
+        return (yield from super().one(scan, sink, tools, tag._replace(name=name)))
 
 
 def _once(name: str) -> str:
@@ -51,21 +50,16 @@ _CALLS = _Calls("atem", prefix=("atem:",), content=Verbatim(), place="anywhere")
 _START, _MESSAGE = "<|start|>", "<|message|>"
 _CLOSERS = ("<|eom|>", "<|eot|>")
 _MAX_HEADER = 320
-# A header is on one line: the search for its end stops at a line end, before the next line arrives.
-_HEADER = re.compile(r"(?:<\|start\|>[^\S\n]*assistant)?[^\S\n]*to=(?P<recipient>[^\s<]+)[^\S\n]*")
+_HEADER = re.compile(r"(?:<\|start\|>[^\S\n]*assistant)?[^\S\n]*to=(?P<recipient>[^\s<]+)[^\S\n]*<\|message\|>")
+_LINE = re.compile(r"[^\n]*")  # a header is on one
 _CHANNELS = frozenset({"self", "user"})
 
 
-class _Atem:
+class _Atem(Grammar):
     name = "atem"
-    place: OpenerPlace = "anywhere"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """What a header begins with: its token, or the recipient, where the prompt has the token."""
-        return (_START, "to=")
-
-    # Reading
+    place = "anywhere"
+    opening = (_START, "to=")  # where the prompt has the header's token, a reply begins with the recipient
+    between = ""
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One message, from its header to its closer."""
@@ -88,33 +82,17 @@ class _Atem:
             return False
         scan.take(size)
         own = yield from _CALLS.read(scan, sink, tools)
-        space = yield from scan.space()
-        closer = (yield from scan.among(_CLOSERS, space)) if own else None
-        if closer is not None:
-            scan.take(space + len(closer))
+        if own:
+            yield from accept(scan, *_CLOSERS)
         return own
 
     def _header(self, scan: Scanner) -> Step[tuple[str, int] | None]:
         """The recipient, and how long the header is with its last token; None where none is here."""
-        seen = 0
-        while True:
-            at = scan.text.find(_MESSAGE, scan.pos + seen, scan.pos + _MAX_HEADER)
-            if at >= 0:
-                break
-            if scan.ended or scan.rest() >= _MAX_HEADER or "\n" in scan.text[scan.pos + seen : scan.pos + _MAX_HEADER]:
-                return None
-            seen = max(0, scan.rest() - len(_MESSAGE))
-            yield
-        found = _HEADER.fullmatch(scan.text, scan.pos, at)
-        return None if found is None else (found["recipient"], at + len(_MESSAGE) - scan.pos)
+        found = yield from scan.match(_HEADER, _LINE, 0, _MAX_HEADER)
+        return None if found is None else (found["recipient"], len(found.group()))
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """A message a call; "" for no calls."""
-        return "".join(
-            f"{_START}assistant to={call.name}{_MESSAGE}{_CALLS.write([call], tools)}{_CLOSERS[0]}" for call in calls
-        )
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        return f"{_START}assistant to={call.name}{_MESSAGE}{_CALLS.write([call], tools)}{_CLOSERS[0]}"
 
 
 DIALECT = _Atem()

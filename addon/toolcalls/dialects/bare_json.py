@@ -8,7 +8,7 @@ other key is data, and one whose arguments are a schema declares a tool: neither
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.openjson import OpenJson
+from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
@@ -25,7 +25,7 @@ ABOUT = About(
 # `{"name": function name, "parameters": dictionary of argument name and its value}`, as Llama 3.1's template says it
 TAUGHT = r'\{"name": [^"{}<\n]+, ?"(?:parameters|arguments)": [^"{}<\n]+\}'
 
-DIALECT = OpenJson(
+DIALECT = UnmarkedJson(
     "bare_json",
     brackets=("{",),
 )

@@ -8,13 +8,11 @@ only, and a name that is there must be a declared one.
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.json.brokenjson import skip_json
-from toolcalls.shapes.json.jsontags import JsonTags
-from toolcalls.shapes.json.jsonvalue import accept, value
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
+from toolcalls.shapes.json.closing import take_surplus
+from toolcalls.shapes.json.jsonvalue import accept, own_arguments
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -57,15 +55,11 @@ _MOST = 320  # characters of it
 _LINE_ENDS = 4
 
 
-class _Marks:
+class _Marks(Grammar):
     name = "bracket_marks"
     place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
-    _json = JsonTags("bracket_marks", opening=_MARKS, closing=_CLOSERS)
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The marks, and those with an attribute up to its value."""
-        return (*_MARKS, *_ATTRIBUTED)
+    opening = (*_MARKS, *_ATTRIBUTED)
+    _json = MarkedJson("bracket_marks", opening=_MARKS, closing=_CLOSERS, line="\n")
 
     # Reading
 
@@ -82,12 +76,8 @@ class _Marks:
             return False
         scan.take(space + len(head.group()))
         sink.begin(head["name"])
-        unclosed = list[str]()
-        if not (yield from value(scan, sink, sink.piece, unclosed, direct=True)):
-            if not scan.rest() and scan.ended:
-                return False
-            sink.fail()
-            return bool(unclosed) and (yield from skip_json(scan, unclosed))
+        if not (yield from own_arguments(scan, sink)):
+            return False
         yield from take_surplus(scan, sink, _CLOSERS)
         if "open" in head.groupdict() and head["open"] and not (yield from accept(scan, ")")):
             sink.note_repair("missing_closer")
@@ -102,9 +92,8 @@ class _Marks:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """One mark a call."""
-        return self._json.write(calls, tools)
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        return self._json.write([call], tools)
 
 
 def _head(scan: Scanner, pattern: re.Pattern[str], ahead: int, tools: Toolbox) -> Step[re.Match[str] | None]:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.namedjson import NamedJson
+from toolcalls.shapes.headers.name_in_words import NameInWords
 from toolcalls.text.scanner import Scanner, Step
 
 ABOUT = About(
@@ -31,7 +31,7 @@ _ID_ARRIVES = re.compile(r"[ \t]{0,4}(?:\([\w.:= \t-]{0,144})?")
 
 
 @dataclass(frozen=True)
-class _Bracketed(NamedJson):
+class _Bracketed(NameInWords):
     def identifier(self, scan: Scanner) -> Step[int]:
         """In parentheses, with a word before it or a blank before them: else they hold arguments."""
         while True:

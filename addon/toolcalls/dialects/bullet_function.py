@@ -8,8 +8,9 @@ closer that was left over (`<|tool_call_end|>`), or text without any other such 
 from functools import cached_property
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.functiontag import FunctionTag
-from toolcalls.shapes.tags.tags import Parts, PatternPart
+from toolcalls.shapes.tags.content import Printed
+from toolcalls.shapes.tags.form import BULLETS, FunctionTags
+from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart
 
 ABOUT = About(
     form="function tags",
@@ -24,7 +25,7 @@ ABOUT = About(
 _TOKEN = PatternPart(full=r"[a-z][a-z_]{1,39}+", partial=r"(?:[a-z][a-z_]{0,39}+)?", first="abcdefghijklmnopqrstuvwxyz")
 
 
-class _Bullet(FunctionTag):
+class _Bullet(FunctionTags):
     """The form, and what is left over of other forms after it."""
 
     @cached_property
@@ -33,4 +34,12 @@ class _Bullet(FunctionTag):
         return ("</", "tool_call", ">"), ("<|", _TOKEN, "|>")
 
 
-DIALECT = _Bullet("bullet_function", naked=True, closed=False, stray_words=("●", "⏺"), between="", written="inline")
+DIALECT = _Bullet(
+    "bullet_function",
+    content=Printed("inline"),
+    line="",
+    hollow="",
+    closed=False,
+    bulleted=True,
+    stray_words=BULLETS,
+)

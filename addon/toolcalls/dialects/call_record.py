@@ -6,10 +6,10 @@ Values are taken verbatim: no line end is layout, nothing is decoded.
 import re
 
 from toolcalls.shapes import About, Call
-from toolcalls.shapes.tags.attributed import Attributed
 from toolcalls.shapes.tags.content import Verbatim
 from toolcalls.shapes.tags.entities import unescape
-from toolcalls.shapes.tags.tags import Tag
+from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.opening_tag import Tag
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -27,8 +27,8 @@ _TAG = re.compile(r"""<call_record\s+tool\s*=\s*(?:"([^"<>]+)"|'([^'<>]+)'|([^\s
 _UP_TO_END = re.compile(r"[^>]*+")
 
 
-class _CallRecord(Attributed):
-    def first(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
+class _CallRecord(TagForm):
+    def call_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
         if not (yield from scan.starts("<call_record", ahead)):
             return None
         written = yield from word(scan, _UP_TO_END, ahead)
@@ -36,10 +36,7 @@ class _CallRecord(Attributed):
         if found is None or not (yield from scan.starts(">", ahead + len(written))):
             return None
         name = unescape(next(filter(None, found.groups()))).strip()
-        tag = Tag(name, len(written) + 1, bool(found[4]), {}) if name else None
-        if tag is None or tag.empty or (yield from self.body_follows(scan, ahead + tag.length)):
-            return tag
-        return None
+        return Tag(name, len(written) + 1, bool(found[4])) if name else None
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
         return super().write_call(call, tools).replace(" name=", " tool=", 1)

@@ -1,7 +1,7 @@
 """`cohere_cmd3`: Cohere's Command R7B and A, a JSON array between tokens, beside thinking and a response."""
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.actions import Actions
+from toolcalls.shapes.json.cohere_channels import CohereChannels
 
 ABOUT = About(
     form="arrays behind a mark",
@@ -14,4 +14,4 @@ ABOUT = About(
 ]<|END_ACTION|>""",
 )
 
-DIALECT = Actions("cohere_cmd3")
+DIALECT = CohereChannels("cohere_cmd3")

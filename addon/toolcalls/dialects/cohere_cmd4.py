@@ -4,7 +4,7 @@ A call by itself reads as `cohere_cmd3`'s, whose text channel is read here, too.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.actions import Actions
+from toolcalls.shapes.json.cohere_channels import CohereChannels
 
 ABOUT = About(
     form="arrays behind a mark",
@@ -17,4 +17,4 @@ ABOUT = About(
 ]<|END_ACTION|>""",
 )
 
-DIALECT = Actions("cohere_cmd4")
+DIALECT = CohereChannels("cohere_cmd4")

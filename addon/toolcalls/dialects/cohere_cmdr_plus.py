@@ -6,7 +6,9 @@ The tool `directly-answer` means that there is no call. The fence is the dialect
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.json.callarray import call_array, close
+from toolcalls.shapes.json.call_block import CallRules
+from toolcalls.shapes.json.call_reader import CallReader
+from toolcalls.shapes.json.closing import take_closer, take_surplus
 from toolcalls.shapes.json.jsonvalue import checked
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
@@ -29,7 +31,8 @@ Action:
 
 _OPENER = "Action:"
 _FENCE = "```"
-_NO_CALL = frozenset({"directly-answer", "directly_answer"})
+_NO_CALLS = frozenset({"directly-answer", "directly_answer"})
+_RULES = CallRules(arguments="", follow=(_FENCE,), ends=(_FENCE,), no_calls=_NO_CALLS)
 
 
 class _Action:
@@ -54,13 +57,14 @@ class _Action:
         if not (yield from scan.starts("[", start)):
             return False
         scan.take(start)
-        found = yield from call_array(scan, sink, tools, ends=(_FENCE,), not_calls=_NO_CALL)
-        if not found.complete:
+        found = CallReader(scan, sink, tools, _RULES)
+        if not (yield from found.array()):
             if found.open and (scan.rest() or not scan.ended):
                 sink.fail()
                 yield from skip_past(scan, (_FENCE,))
             return False
-        if not (yield from close(scan, sink, found, _FENCE)):
+        yield from take_surplus(scan, sink, (_FENCE,))
+        if not (yield from take_closer(scan, sink, (_FENCE,), found.end)):
             return False
         if not found.begun:
             sink.mark_text()  # an answer and no call: no other dialect may read its JSON as one

@@ -5,14 +5,14 @@ holds `END_ARG` alone, typed by its schema.
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.tags.raw import line_end
 from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
+from toolcalls.shapes.writable import plain_text
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members, quote, to_json, to_text
+from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -43,16 +43,10 @@ _BLANKS = re.compile(r"[ \t]*+")
 _MAY_END = re.compile(rf"\n(?=[{''.join(end[0] for end in _END)}]|\Z)")
 
 
-class _ContinueCodeblock:
+class _ContinueCodeblock(Grammar):
     name = "continue_codeblock"
-    place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The fence, and the first word where it is missing."""
-        return (*_OPENERS, *_NAMED)
-
-    # Reading
+    place = "start"
+    opening = (*_OPENERS, *_NAMED)
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call with its fence."""
@@ -103,22 +97,13 @@ class _ContinueCodeblock:
         scan.take((yield from line_end(scan)))
         return (yield from _value(scan, arguments.value(key)))
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """One fence a call; "" for no calls."""
-        return "\n".join(self._write_call(call, tools) for call in calls)
-
-    def _write_call(self, call: Call, tools: Toolbox) -> str:
+    def write_call(self, call: Call, tools: Toolbox) -> str:
         check_name(call.name, "on a line")
         lines = [_FENCE, f"{_NAMED[0]} {call.name}"]
         for key, raw in members(call.arguments):
             if not key or key != key.strip() or len(key) >= MAX_WORD or not _LINE.fullmatch(key):
                 raise Unwritable(f"{call.name}: the key {key!r} does not survive on a line")
-            text, is_string = to_text(raw)
-            if to_json(text, tools.types(call.name, key), infer=tools.infer) != (quote(text) if is_string else raw):
-                raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
-            lines += [f"{_BEGIN[0]} {key}", text, _END[0]]
+            lines += [f"{_BEGIN[0]} {key}", plain_text(call.name, key, raw, tools), _END[0]]
         return "\n".join([*lines, _FENCE_END])
 
 

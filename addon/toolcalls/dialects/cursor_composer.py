@@ -5,14 +5,14 @@ between the outer tokens, which may be missing. A name on the token's own line, 
 `deepseek_v31`'s.
 """
 
-from collections.abc import Sequence
-
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
-from toolcalls.shapes.arguments import Arguments, Value
+from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
+from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.json.jsonvalue import accept
 from toolcalls.shapes.tags.raw import on_own_lines, up_to_tag
-from toolcalls.shapes.words import KEY, MAX_WORD, NAME, check_name, word
+from toolcalls.shapes.words import KEY, MAX_WORD, NAME, barred, check_name, word
+from toolcalls.shapes.writable import plain_text
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members, quote, to_json, to_text
+from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -29,27 +29,17 @@ src/a.ts
 )
 
 
-def _tokens(name: str) -> tuple[str, str]:
-    """A special token as the model writes it, and with ASCII bars."""
-    return f"<｜{name}｜>", f"<|{name}|>"
-
-
-_SECTION, _SECTION_END = _tokens("tool▁calls▁begin"), _tokens("tool▁calls▁end")
-_CALL, _CALL_END = _tokens("tool▁call▁begin"), _tokens("tool▁call▁end")
-_ARGUMENT = _tokens("tool▁sep")
+_SECTION, _SECTION_END = barred("tool▁calls▁begin"), barred("tool▁calls▁end")
+_CALL, _CALL_END = barred("tool▁call▁begin"), barred("tool▁call▁end")
+_ARGUMENT = barred("tool▁sep")
 _LINE_ENDS = ("\n", "\r\n")
 
 
-class _Composer:
+class _Composer(Grammar):
     name = "cursor_composer"
-    place: OpenerPlace = "anywhere"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The tokens of a section and of a call."""
-        return (*_SECTION, *_CALL)
-
-    # Reading
+    place = "anywhere"
+    opening = (*_SECTION, *_CALL)
+    before, after, between = _SECTION[0], _SECTION_END[0], ""
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """A section with its calls, or calls that follow each other without one."""
@@ -60,7 +50,7 @@ class _Composer:
             name, length = head
             scan.take(length)
             arguments = Arguments(sink, tools, sink.begin(name))
-            while not (yield from self._taken(scan, _CALL_END)):
+            while not (yield from accept(scan, *_CALL_END)):
                 if not (yield from self._argument(scan, arguments)):
                     return False
             arguments.end()
@@ -99,23 +89,18 @@ class _Composer:
         key, length = found
         scan.take(length)
         value = arguments.value(key)
-        if not (yield from self._value(scan, value)):
-            return False
-        value.end()
-        return True
-
-    def _value(self, scan: Scanner, value: Value) -> Step[bool]:
         while (kept := (yield from up_to_tag(scan, value))) is not None:
             ended = (yield from scan.among(_CALL_END, kept)) is not None
             if ended or (yield from self._key(scan, kept)) is not None:
                 scan.take(kept)
+                value.end()
                 return True
             value.add(scan.take(kept + 1))
         return False
 
     def _closed(self, scan: Scanner, sink: CallSink) -> Step[bool]:
         """The section's end. Returns whether what was taken is the block's."""
-        if (yield from self._taken(scan, _SECTION_END)):
+        if (yield from accept(scan, *_SECTION_END)):
             return True
         sink.note_repair("missing_closer")
         if not scan.stops_short(_SECTION_END):
@@ -123,31 +108,13 @@ class _Composer:
         scan.take(scan.rest())
         return True
 
-    def _taken(self, scan: Scanner, tokens: tuple[str, str]) -> Step[bool]:
-        space = yield from scan.space()
-        token = yield from scan.among(tokens, space)
-        if token is not None:
-            scan.take(space + len(token))
-        return token is not None
-
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """One section with all calls; "" for none."""
-        if not calls:
-            return ""
-        return f"{_SECTION[0]}{''.join(self._written(call, tools) for call in calls)}{_SECTION_END[0]}"
-
-    def _written(self, call: Call, tools: Toolbox) -> str:
+    def write_call(self, call: Call, tools: Toolbox) -> str:
         check_name(call.name, "on a line of its own")
         parts = [f"{_CALL[0]}\n{call.name}\n"]
         for key, raw in members(call.arguments):
             if len(key) > MAX_WORD or not KEY.fullmatch(key):
                 raise Unwritable(f"{call.name}: the key {key!r} cannot be written on a line of its own")
-            text, is_string = to_text(raw)
-            if to_json(text, tools.types(call.name, key), infer=tools.infer) != (quote(text) if is_string else raw):
-                raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
-            parts.append(f"{_ARGUMENT[0]}{key}{on_own_lines(text)}")
+            parts.append(f"{_ARGUMENT[0]}{key}{on_own_lines(plain_text(call.name, key, raw, tools))}")
         return f"{''.join(parts)}{_CALL_END[0]}"
 
 

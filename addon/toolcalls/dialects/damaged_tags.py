@@ -8,10 +8,11 @@ and directly in front of a parameter. The forms without damage are asked first.
 """
 
 import re
-from collections.abc import Sequence
+from functools import partial
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.tags.value_end import closed_value
 from toolcalls.shapes.words import check_name
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, to_text
@@ -67,10 +68,9 @@ class _Ends:
         self.words = _ENDS.union((name,))
 
 
-class _Damaged:
+class _Damaged(Grammar):
     name = "damaged_tags"
-    place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
+    place = "start"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What is left of the tags of each declared tool, the tags that may hold parameters of another form."""
@@ -81,8 +81,6 @@ class _Damaged:
         wrappers = [f"{wrapper}>{end}" for wrapper in _WRAPPERS for end in ("\n", "\r\n")]
         bare = [f"<{tag}>" for tag in _BARE]
         return (*left, *elements, *wrappers, *bare, "<invoke ", "<function=", *_SHARED)
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call with what is left of its wrapper."""
@@ -178,50 +176,28 @@ class _Damaged:
     ) -> Step[bool]:
         """One value with its closer. Returns False where the reply ends before a closer that counts."""
         value = arguments.value(key)
-        kept: list[str] = []
         longest = max(map(len, keys), default=0) + _MARKS
-        while True:
-            found = closer.search(scan.text, scan.pos)
-            if found is None:
-                size = scan.rest() if scan.ended else max(0, scan.rest() - longest)
-                if size and sink.collect(size):
-                    kept.append(scan.take(size))
-                else:
-                    scan.take(size)
-                if scan.ended:
-                    return False
-                yield
-                continue
-            kept.append(scan.take(found.start() - scan.pos))
-            length = len(found.group())
-            if (yield from _goes_on(scan, ends, keys, length, line=found.group()[0] not in "</")):
-                break
-            kept.append(scan.take(length))
-        scan.take(length)
-        text = "".join(kept)
+        closed = yield from closed_value(scan, sink, closer, longest, partial(_goes_on, scan, ends, keys))
+        if closed is None:
+            return False
+        text, line = closed.text, closed.closer[0] not in "</"  # as on a line of its own
         own_lines = text.startswith(("\n", "\r\n"))
         if own_lines:
             text = text.removeprefix("\r").removeprefix("\n")
-        if (own_lines or found.group()[0] not in "</") and text.endswith("\n"):  # the second is on a line of its own
+        if (own_lines or line) and text.endswith("\n"):
             text = text.removesuffix("\n").removesuffix("\r")
         value.add(text)
         value.end()
         return True
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - the schema types what is read
-        """`invoke` without any `<` and `</`."""
-        blocks = []
-        for call in calls:
-            check_name(call.name, "in a tag")
-            lines = [f'invoke name="{call.name}">']
-            for key, raw in members(call.arguments):
-                text, _ = to_text(raw)
-                inner = f"\n{text}\n" if "\n" in text or "\r" in text else text
-                lines.append(f'parameter name="{key}">{inner}/parameter>')
-            blocks.append("\n".join((*lines, "/invoke>")))
-        return "\n".join(blocks)
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - the schema types what is read
+        check_name(call.name, "in a tag")
+        lines = [f'invoke name="{call.name}">']
+        for key, raw in members(call.arguments):
+            text, _ = to_text(raw)
+            inner = f"\n{text}\n" if "\n" in text or "\r" in text else text
+            lines.append(f'parameter name="{key}">{inner}/parameter>')
+        return "\n".join((*lines, "/invoke>"))
 
 
 def _is_beginning(text: str) -> bool:
@@ -266,10 +242,10 @@ def _end(scan: Scanner, ends: _Ends, ahead: int, *, line: bool) -> Step[int | No
     return None
 
 
-def _goes_on(scan: Scanner, ends: _Ends, keys: tuple[str, ...], length: int, *, line: bool) -> Step[bool]:
-    """Whether a closer of so many characters, which is here, ends its value. `line`: as on a line of its own."""
-    space = yield from scan.space(length)
-    line = line or "\n" in scan.text[scan.pos + length : scan.pos + space]
+def _goes_on(scan: Scanner, ends: _Ends, keys: tuple[str, ...], closer: str) -> Step[bool]:
+    """Whether the call goes on behind this closer, which is here."""
+    space = yield from scan.space(len(closer))
+    line = closer[0] not in "</" or "\n" in scan.text[scan.pos + len(closer) : scan.pos + space]
     if (yield from _end(scan, ends, space, line=line)) is not None:
         return True
     if (yield from _parameter(scan, keys, space)) is not None:

@@ -8,7 +8,7 @@ a call's tag that says `parameter` (opencode #50206) are read too.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.tokentag import token_tag
+from toolcalls.shapes.tags.token_tags import token_tags
 
 ABOUT = About(
     form="invoke",
@@ -23,6 +23,6 @@ ABOUT = About(
 </｜DSML｜tool_calls>""",
 )
 
-DIALECT = token_tag("deepseek_dsml", "DSML")
+DIALECT = token_tags("deepseek_dsml", "DSML")
 
 RESULT = "<tool_result>{text}</tool_result>"

@@ -6,9 +6,9 @@ Values are taken verbatim. A JSON object may be in place of the elements:
 """
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.json.jsontags import JsonTags
-from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.shapes.tags.content import Verbatim
+from toolcalls.shapes.tags.form import TagForm
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -26,10 +26,10 @@ ABOUT = About(
 )
 
 _OPENER = "<dots_function_call>"
-_OBJECT = JsonTags("dots", opening=(_OPENER,), closing=("</dots_function_call>",))
+_OBJECT = MarkedJson("dots", opening=(_OPENER,), closing=("</dots_function_call>",), line="\n")
 
 
-class _Dots(Attributed):
+class _Dots(TagForm):
     """Elements, or an object where they would stand."""
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:

@@ -5,7 +5,7 @@ The fence says `json`, that it holds calls (`tool_use`), or nothing. The JSON is
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.openjson import OpenJson
+from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
@@ -20,4 +20,4 @@ ABOUT = About(
 
 # The first is written.
 _INFO = ("json", "JSON", "", "tool_use", "function_call", "tool_call", "tool_calls", "tool_code")
-DIALECT = OpenJson("fenced_json", fences=tuple((f"```{info}", "```") for info in _INFO))
+DIALECT = UnmarkedJson("fenced_json", fences=tuple((f"```{info}", "```") for info in _INFO))

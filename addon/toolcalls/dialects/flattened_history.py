@@ -4,7 +4,7 @@ In that report another wording only changed what the model imitated.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.namedjson import NamedJson
+from toolcalls.shapes.headers.name_in_words import NameInWords
 
 ABOUT = About(
     form="agents and gateways",
@@ -17,10 +17,10 @@ Tool: read_file
 Input: {"path": "src/a.ts"}""",
 )
 
-DIALECT = NamedJson(
+DIALECT = NameInWords(
     "flattened_history",
     opening=("[Previous assistant tool use]",),
-    before="Tool:",
+    label="Tool:",
     behind=(("Input:", ()),),
     layout="[Previous assistant tool use]\nTool: {name}\nInput: {json}",
 )

@@ -7,20 +7,21 @@ object in `<tool>` is read too, and so are JSON arguments in `<arguments>`. With
 
 A string argument streams; a value that may be an array waits for the next element, which may be its next item. One that
 lacks its closer ends before the next declared argument, or with the call; the line end and the indentation there go.
-A tool of a server other than `local` is called `server.tool`, or as the request declares it. Everything that only this
-form has is in this file, hence more than 300 lines.
+A tool of a server other than `local` is called `server.tool`, or as the request declares it.
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.json.callobject import CallObject
+from toolcalls.shapes.json.call_block import CallRules
+from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.jsonvalue import value
-from toolcalls.shapes.tags.elements import Behind, Decoded, Kept, OpeningTag, closing_tag, inside, opening_tag
+from toolcalls.shapes.tags.elements import Behind, Kept, OpeningTag, closing_tag, inside, opening_tag
+from toolcalls.shapes.tags.entities import CDATA, Decoded, cdata, decode, escape
 from toolcalls.shapes.tags.nested import Members, Rules, SchemaPlace, Spelling, WrongStructure, argument
-from toolcalls.shapes.tags.trees import CDATA, CDATA_END, SPLIT, decode, text_of
+from toolcalls.shapes.tags.trees import text_of
+from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, members, quote, to_json
 from toolcalls.values.toolbox import LOCAL, Toolbox
@@ -48,29 +49,19 @@ RESULT = "Tool '{name}' result:\n{text}"
 _MAX_NAME = 256
 _MAX_QUOTED = 256  # characters of an argument that are looked at to tell a quoted one from the next one
 _SERVER, _TOOL = "server_name", "tool_name"
-_SPELLINGS = ("tool", "TOOL", "Tool")
-_TOOL_END = tuple(f"</{name}" for name in _SPELLINGS)
-_ARGUMENTS_END = ("</arguments", "</ARGUMENTS", "</Arguments")
+_CALL = ("tool", "TOOL", "Tool")
+_ARGUMENTS = ("arguments", "ARGUMENTS", "Arguments")
+_CALL_END, _ARGUMENTS_END = ("</tool>",), ("</arguments>",)
 _COMMENT = "<!--"
 _TABLE: Types = frozenset({"null", "integer", "number", "boolean", "string"})
 _SPECIAL = re.compile(r"[&<>\r\n]")
 
 
-class Forge:
-    """The grammar of Forge's tool calls."""
-
+class _Forge(Grammar):
     name = "forge"
-    place: OpenerPlace = "line"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The opening tag, also in capitals and with attributes."""
-        return tuple(f"<{name}{behind}" for name in _SPELLINGS for behind in "> \t\r\n")
-
-    # Reading
+    opening = tuple(f"<{name}{behind}" for name in _CALL for behind in "> \t\r\n")
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One call."""
         tag = yield from _named(scan, "tool", 0)
         if tag is None or tag[1]:
             return False
@@ -89,7 +80,7 @@ class Forge:
             return False
         name = tools.served(named[_SERVER], named[_TOOL])
         arguments = yield from _named(scan, "arguments", offset)
-        if arguments is None and not (yield from _closing(scan, _TOOL_END, offset)):
+        if arguments is None and not (yield from closing_tag(scan, _CALL, offset)):
             return False
         scan.take(arguments[0] if arguments else offset)
         call = _Call(scan, sink, tools, name)
@@ -97,27 +88,18 @@ class Forge:
 
     def _legacy(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """`{"server_name": S, "tool_name": N, "arguments": J}`."""
-        body = CallObject(scan, sink, tools, stream=True)
-        if not (yield from body.read()):
-            if body.begun and not scan.ended:
-                sink.fail()
-                yield from inside(scan, "tool", Kept(), _anything)
+        reader = CallReader(scan, sink, tools, CallRules(sure=False, arguments=""))
+        body = yield from reader.object()
+        if not body.whole and body.begun and not scan.ended:
+            sink.fail()
+            yield from inside(scan, "tool", Kept(), _anything)
+        if not body.whole or body.problem is not None:
             return False
-        if not body.begun:
-            if body.problem is not None:
-                return False
-            body.begin()
+        reader.report(body)
         return (yield from _end(scan, sink))
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """One `<tool>` a call, one line an argument; "" for no calls."""
-        return "\n".join(self._write_call(call, tools) for call in calls)
-
-    def _write_call(self, call: Call, tools: Toolbox) -> str:
-        if not call.name or call.name != call.name.strip() or tools.resolve(call.name) != call.name:
-            raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        check_resolved(call.name, tools)
         server, _, name = call.name.rpartition(".")
         if not name or server in {"", LOCAL} or tools.served(server, name) != call.name:
             server, name = LOCAL, call.name
@@ -125,12 +107,12 @@ class Forge:
         pairs = members(call.arguments)
         lines = [f"  {spelling.member(key, raw, SchemaPlace(tools, call.name, (key,)))}\n" for key, raw in pairs]
         return (
-            f"<tool>\n<{_SERVER}>{_escaped(server)}</{_SERVER}>\n<{_TOOL}>{_escaped(name)}</{_TOOL}>\n"
+            f"<tool>\n<{_SERVER}>{escape(server)}</{_SERVER}>\n<{_TOOL}>{escape(name)}</{_TOOL}>\n"
             f"<arguments>\n{''.join(lines)}</arguments>\n</tool>"
         )
 
 
-DIALECT = Forge()
+DIALECT = _Forge()
 
 
 class _Call:
@@ -183,11 +165,11 @@ class _Call:
                 scan.take(max(0, scan.rest() - 2))
                 yield
             scan.take(scan.rest() if end < 0 else end + 3 - scan.pos)
-        size = yield from _closing(scan, _ARGUMENTS_END)
+        size = yield from closing_tag(scan, _ARGUMENTS)
         if size:
             scan.take(size)
             return True
-        if (yield from _closing(scan, _TOOL_END)) or scan.stops_short((_ARGUMENTS_END[0],)):
+        if (yield from closing_tag(scan, _CALL)) or scan.stops_short(_ARGUMENTS_END):
             self._sink.note_repair("missing_closer")
             return True
         return False
@@ -266,9 +248,9 @@ class _Call:
 def _end(scan: Scanner, sink: CallSink, arguments: Arguments | None = None) -> Step[bool]:
     """The call's closer. `arguments`: they have to be closed as well."""
     space = yield from scan.space()
-    size = yield from _closing(scan, _TOOL_END, space)
+    size = yield from closing_tag(scan, _CALL, space)
     if not size:
-        short = scan.stops_short(("</tool>",))
+        short = scan.stops_short(_CALL_END)
         if short and scan.cut:
             scan.take(scan.rest())
             return False
@@ -297,33 +279,24 @@ def _short(scan: Scanner, name: str, ahead: int) -> Step[tuple[str, int] | None]
     tag = yield from _named(scan, name, ahead)
     if tag is None or tag[1]:
         return None
-    offset = tag[0]
-    while (end := scan.text.find("<", scan.pos + offset, scan.pos + offset + _MAX_NAME)) < 0:
-        if scan.ended or scan.rest() - offset >= _MAX_NAME:
-            return None
-        yield
-    text = decode(scan.text[scan.pos + offset : end]).strip()
-    behind = end - scan.pos
-    size = yield from _closing(scan, (f"</{name}", f"</{name.upper()}"), behind)
+    behind = yield from scan.find("<", tag[0], tag[0] + _MAX_NAME)
+    if behind < 0:
+        return None
+    text = decode(scan.text[scan.pos + tag[0] : scan.pos + behind]).strip()
+    size = yield from closing_tag(scan, (name, name.upper()), behind)
     return (text, behind + size) if size else None
-
-
-def _closing(scan: Scanner, starts: tuple[str, ...], ahead: int = 0) -> Step[int]:
-    """The length of the closing tag that begins with one of `starts`; 0 where none stands."""
-    start = yield from scan.among(starts, ahead)
-    return 0 if start is None else (yield from closing_tag(scan, start, ahead))
 
 
 def _behind_argument(scan: Scanner, ahead: int) -> Step[Behind]:
     """What comes after an argument's closer."""
     space = yield from scan.space(ahead)
-    if (yield from _closing(scan, _ARGUMENTS_END, space)):
+    if (yield from closing_tag(scan, _ARGUMENTS, space)):
         return Behind.END
-    if (yield from _closing(scan, _TOOL_END, space)) or (yield from scan.starts(_COMMENT, space)):
+    if (yield from closing_tag(scan, _CALL, space)) or (yield from scan.starts(_COMMENT, space)):
         return Behind.MORE
     if (yield from opening_tag(scan, space)) is not None:
         return Behind.MORE
-    if scan.stops_short((_ARGUMENTS_END[0],), ahead):
+    if scan.stops_short(_ARGUMENTS_END, ahead):
         return Behind.CUT if scan.cut else Behind.END
     return Behind.NOTHING
 
@@ -331,9 +304,9 @@ def _behind_argument(scan: Scanner, ahead: int) -> Step[Behind]:
 def _behind_arguments(scan: Scanner, ahead: int) -> Step[Behind]:
     """What comes after the arguments' closer."""
     space = yield from scan.space(ahead)
-    if (yield from _closing(scan, _TOOL_END, space)):
+    if (yield from closing_tag(scan, _CALL, space)):
         return Behind.END
-    if scan.stops_short((_TOOL_END[0],), ahead):
+    if scan.stops_short(_CALL_END, ahead):
         return Behind.CUT if scan.cut else Behind.END
     return Behind.NOTHING
 
@@ -343,33 +316,24 @@ def _stands_whole(scan: Scanner, tag: OpeningTag, ahead: int, inside_of: str, *,
 
     alone   where neither closer is near: the tag begins a line
     """
-    closers = (f"</{tag.name}", f"</{inside_of}")
     offset, limit = ahead, ahead + _MAX_QUOTED
-    while offset < limit:
-        found = scan.text.find("</", scan.pos + offset, scan.pos + limit)
-        if found < 0:
-            if scan.ended or scan.rest() >= limit:
-                return alone
-            offset = max(offset, scan.rest() - 1)
-            yield
-            continue
-        offset = found - scan.pos
-        for closer in closers:
-            size = yield from closing_tag(scan, closer, offset)
+    while (offset := (yield from scan.find("</", offset, limit))) >= 0:
+        for name in (tag.name, inside_of):
+            size = yield from closing_tag(scan, (name,), offset)
             if size:
                 behind = yield from _behind_argument(scan, offset + size)
-                return closer == closers[0] and behind is not Behind.NOTHING
+                return name == tag.name and behind is not Behind.NOTHING
         offset += 2
     return alone
 
 
 def _call_ends(scan: Scanner, ahead: int) -> Step[bool]:
     """Whether the closers of a call are here, and then another call or the end of the reply."""
-    size = yield from _closing(scan, _ARGUMENTS_END, ahead)
+    size = yield from closing_tag(scan, _ARGUMENTS, ahead)
     if not size:
         return False
     behind = yield from scan.space(ahead + size)
-    size = yield from _closing(scan, _TOOL_END, behind)
+    size = yield from closing_tag(scan, _CALL, behind)
     behind = yield from scan.space(behind + size)
     if size and (yield from _named(scan, "tool", behind)) is not None:
         return True
@@ -402,13 +366,9 @@ def _typed(text: str) -> str:
     return quote(text) if text.strip(SPACE) == "None" else to_json(text, _TABLE)
 
 
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def _spelt(text: str, is_string: bool, place: SchemaPlace) -> str:
     """A value between its tags: CDATA where it has several lines or must be kept a string, else entities."""
     forced = place.types is None and is_string and _inferred(text, infer=place.tools.types_by_form) != quote(text)
     if forced or (is_string and _SPECIAL.search(text) and ("\n" in text or "\r" in text)):
-        return f"{CDATA}{text.replace(CDATA_END, SPLIT)}{CDATA_END}"
-    return _escaped(text) if is_string else text
+        return cdata(text)
+    return escape(text) if is_string else text

@@ -4,7 +4,7 @@ The wrapper is Qwen's or Claude's, or missing. With `param` in the place of `par
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.form import TagForm
 
 ABOUT = About(
     form="invoke",
@@ -19,11 +19,6 @@ ABOUT = About(
 </tool_call>""",
 )
 
-
-class _Elements(Attributed):
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrappers' tags, and a call's up to its name."""
-        return (*(f"<{wrapper}>" for wrapper in self.wrappers), f"<{self.call} name=")
-
-
-DIALECT = _Elements("function_elements", wrappers=("tool_call", "tool_calls", "function_calls"), call="function")
+DIALECT = TagForm(
+    "function_elements", wrappers=("tool_call", "tool_calls", "function_calls"), call="function", opened_by=("name",)
+)

@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.tags.functiontag import FunctionTag
-from toolcalls.shapes.tags.opening_tags import parameter_tag
+from toolcalls.shapes.tags.call_body import NamedBody
+from toolcalls.shapes.tags.call_end import block_end
+from toolcalls.shapes.tags.form import FunctionTags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -50,7 +51,7 @@ _PATTERNS = tuple(
 )
 
 
-class _Stripped(FunctionTag):
+class _Stripped(FunctionTags):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The beginnings of a damaged tag of each declared tool, and the wrappers that may come before it."""
         marks = [f"{before}{name}" for name in names for before, _ in _HEADS if before]
@@ -61,48 +62,47 @@ class _Stripped(FunctionTag):
         """One call, and the wrapper around it."""
         wrapper = yield from scan.among(_WRAPPERS)
         ahead = (yield from scan.space(len(wrapper))) if wrapper else 0
-        head = yield from _head(scan, tools, ahead)
+        head = yield from self._head(scan, tools, ahead)
         if head is None:
             return False
         name, size = head
         scan.take(size)
         sink.begin(name)
         sink.note_repair("missing_opener")
-        if not (yield from self._body(scan, sink, tools, name)):
+        if not (yield from NamedBody(self, scan, sink, tools, name).read()):
             return False
-        return (yield from self.block_end(scan, sink, 0))
+        return (yield from block_end(scan, sink, self, wrappers=0))
+
+    def _head(self, scan: Scanner, tools: Toolbox, ahead: int) -> Step[tuple[str, int] | None]:
+        """The declared tool that a damaged tag names, and how far away its first parameter stands."""
+        names = tools.names
+        if (yield from scan.among(tuple(before + name for name in names for before, _ in _HEADS), ahead)) is None:
+            return None
+        while True:
+            text, at = scan.text, scan.pos + ahead
+            first = text.find("<parameter=", at + 1, at + _MAX_HEAD)
+            if first >= 0 or scan.ended or len(text) - at >= _MAX_HEAD or _OTHER.search(text, at + 1):
+                break
+            yield
+        if first < 0:
+            return None
+        written = text[at:first].rstrip()
+        for pattern in _PATTERNS:
+            found = pattern.fullmatch(written)
+            name = found["name"] if found else ""
+            if name in names:
+                size = first - scan.pos
+                parameter = yield from self.parameter_here(scan, size)
+                return (name, size) if parameter is not None and parameter.name != name else None
+        return None
 
     # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """Each call with its first tag damaged as it is seen most."""
         return "\n".join(
-            self._write_call(call, tools).replace("<function=", "<parameter=", 1) + "\n</tool_call>" for call in calls
+            self.write_call(call, tools).replace("<function=", "<parameter=", 1) + "\n</tool_call>" for call in calls
         )
-
-
-def _head(scan: Scanner, tools: Toolbox, ahead: int) -> Step[tuple[str, int] | None]:
-    """The declared tool that a damaged tag names, and how far away its first parameter stands."""
-    names = tools.names
-    if (yield from scan.among(tuple(before + name for name in names for before, _ in _HEADS), ahead)) is None:
-        return None
-    while True:
-        text, at = scan.text, scan.pos + ahead
-        first = text.find("<parameter=", at + 1, at + _MAX_HEAD)
-        if first >= 0 or scan.ended or len(text) - at >= _MAX_HEAD or _OTHER.search(text, at + 1):
-            break
-        yield
-    if first < 0:
-        return None
-    written = text[at:first].rstrip()
-    for pattern in _PATTERNS:
-        found = pattern.fullmatch(written)
-        name = found["name"] if found else ""
-        if name in names:
-            size = first - scan.pos
-            parameter = yield from parameter_tag(scan, size)
-            return (name, size) if parameter is not None and parameter.name != name else None
-    return None
 
 
 DIALECT = _Stripped("function_tags_stripped", orphans=("tool_call", "tool_use"), place="start")

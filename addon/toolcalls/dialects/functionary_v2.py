@@ -4,11 +4,9 @@ The prompt ends with `<|recipient|>`, so a reply begins with the recipient. Each
 the next one begins.
 """
 
-from collections.abc import Sequence
-
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, json_call
+from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, json_call
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -29,10 +27,9 @@ _FROM, _RECIPIENT, _CONTENT, _STOP = "<|from|>assistant", "<|recipient|>", "<|co
 _ALL = "all"
 
 
-class _Functionary:
+class _Functionary(Grammar):
     name = "functionary_v2"
-    place: OpenerPlace = "anywhere"
-    stray_words: tuple[str, ...] = ()
+    place = "anywhere"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The tokens, or a recipient that a reply may begin with."""
@@ -49,9 +46,7 @@ class _Functionary:
                 scan.take(size)
                 if not (yield from json_call(scan, sink, name, (_FROM, _RECIPIENT, _STOP))):
                     return False
-                space = yield from scan.space()
-                if (yield from scan.starts(_STOP, space)):
-                    scan.take(space + len(_STOP))
+                yield from accept(scan, _STOP)
             elif not sink.may_remove_frame():
                 return some
             else:
@@ -83,16 +78,10 @@ class _Functionary:
         end = yield from scan.space(end)
         return None if (yield from scan.among(OBJECT_STARTS, end)) is None else (name, end)
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """A message a call; "" for no calls."""
-        written = []
-        for call in calls:
-            check_name(call.name, "between tokens")
-            members(call.arguments)
-            written.append(f"{_FROM}\n{_RECIPIENT}{call.name}\n{_CONTENT}{call.arguments}")
-        return "\n".join(written)
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        check_name(call.name, "between tokens")
+        members(call.arguments)
+        return f"{_FROM}\n{_RECIPIENT}{call.name}\n{_CONTENT}{call.arguments}"
 
 
 DIALECT = _Functionary()

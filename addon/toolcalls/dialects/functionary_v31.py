@@ -7,7 +7,7 @@ of Groq's API shows it. With parameters in tags of their own it is `qwen3_xml`.
 import re
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.headers.jsonelement import JsonElement
+from toolcalls.shapes.headers.name_in_tag import NameInTag
 from toolcalls.shapes.json.jsonvalue import accept
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
@@ -25,7 +25,7 @@ ABOUT = About(
 _OPEN = re.compile(r"[\w.:/@-]++ ?[=(,]? ?")
 
 
-class _Element(JsonElement):
+class _Element(NameInTag):
     """The element, and what is left of it where its opening tag has no bracket."""
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:

@@ -5,11 +5,11 @@ for it follows; a Python prompt (`>>> f()`) does not.
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, checked, json_call
+from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -27,14 +27,12 @@ Let me look.
 
 _MARK = ">>>"
 _ALL = "all"
-_MAX_NAME = 256
 _NAME = re.compile(r"[^\s{}<>\"]*")
 
 
-class _Functionary:
+class _Functionary(Grammar):
     name = "functionary_v32"
-    place: OpenerPlace = "message"
-    stray_words: tuple[str, ...] = ()
+    place = "message"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The mark, or a recipient that a reply may begin with."""
@@ -72,14 +70,8 @@ class _Functionary:
             start += len(_MARK)
         elif needs_mark:
             return None
-        while True:
-            found = _NAME.match(scan.text, scan.pos + start, scan.pos + start + _MAX_NAME)
-            size = len(found[0]) if found else 0
-            if scan.rest() > start + size or scan.ended or size >= _MAX_NAME:
-                break
-            yield
-        name = found[0] if found else ""
-        end = start + size
+        name = yield from word(scan, _NAME, start)
+        end = start + len(name)
         end += yield from scan.starts("\r", end)
         if not name or not (yield from scan.starts("\n", end)):
             return None
@@ -97,11 +89,9 @@ class _Functionary:
             scan.take(len(_MARK))
             sink.mark_text()
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """A message a call; "" for no calls."""
-        return "\n".join(f"{_MARK}{call.name}\n{call.arguments}" for call in map(checked, calls))
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        checked(call)
+        return f"{_MARK}{call.name}\n{call.arguments}"
 
 
 TAUGHT = r"^>>>all$"

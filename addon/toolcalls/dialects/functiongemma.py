@@ -1,7 +1,7 @@
 """`functiongemma`: FunctionGemma's notation, the forerunner of Gemma 4's."""
 
 from toolcalls.shapes import About
-from toolcalls.shapes.code.keyed import Keyed
+from toolcalls.shapes.code.delimited_object import DelimitedObject
 
 ABOUT = About(
     form="notations",
@@ -14,7 +14,7 @@ ABOUT = About(
 
 RESULT = "<start_function_response>response:{name}{value:<escape>{text}<escape>}<end_function_response>"
 
-DIALECT = Keyed(
+DIALECT = DelimitedObject(
     "functiongemma",
     opening=("<start_function_call>",),
     closing=("<end_function_call>",),

@@ -4,7 +4,7 @@
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.code.keyed import Keyed
+from toolcalls.shapes.code.delimited_object import DelimitedObject
 
 ABOUT = About(
     form="notations",
@@ -15,7 +15,7 @@ ABOUT = About(
 [tool_code:read_file{path:<ctrl46>src/a.ts<ctrl46>}]""",
 )
 
-DIALECT = Keyed(
+DIALECT = DelimitedObject(
     "gemini_tool_code",
     opening=("[tool_code:",),
     closing=("]",),

@@ -8,7 +8,7 @@ same.
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.code.keyed import Keyed
+from toolcalls.shapes.code.delimited_object import DelimitedObject
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -27,7 +27,7 @@ RESULT = '<|tool_response>response:{name}{value:<|"|>{text}<|"|>}<tool_response|
 
 
 @dataclass(frozen=True)
-class _Gemma4(Keyed):
+class _Gemma4(DelimitedObject):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The call's marker, and those of a channel."""
         return (*super().openers(names), _CHANNEL, _CLOSED)

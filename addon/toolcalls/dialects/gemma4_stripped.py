@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.code.keyed import Keyed
+from toolcalls.shapes.code.delimited_object import DelimitedObject
 from toolcalls.shapes.words import NAME, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -34,7 +34,7 @@ _MOST = 512  # characters in which the first string begins, or none does
 
 
 @dataclass(frozen=True)
-class _Stripped(Keyed):
+class _Stripped(DelimitedObject):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What comes before any name, and before each declared one."""
         return (*_BEFORE, *(f"{before}{name}{{" for before in _BARE for name in names))
@@ -49,7 +49,9 @@ class _Stripped(Keyed):
             return False
         if name not in tools or not (yield from scan.among(_BRACKETS, len(before) + len(name))):
             return False
-        if self.delimiter != _CTRL and (yield from _first_mark(scan, len(before) + len(name) + 1)) == _CTRL:
+        inside = len(before) + len(name) + 1
+        mark = yield from scan.search(_FIRST, inside, inside + _MOST, len(_CTRL))
+        if self.delimiter != _CTRL and mark is not None and mark.group() == _CTRL:
             return (yield from replace(self, delimiter=_CTRL).read(scan, sink, tools))
         return (yield from super().read(scan, sink, tools))
 
@@ -68,15 +70,6 @@ def _first_key(scan: Scanner, ahead: int, keys: tuple[str, ...]) -> Step[bool]:
     spelt = tuple(f"{mark}{key}{mark}" for key in keys for mark in ("", '"', "'"))
     key = yield from scan.among(spelt, inside)
     return key is not None and (yield from scan.starts(":", (yield from scan.space(inside + len(key)))))
-
-
-def _first_mark(scan: Scanner, ahead: int) -> Step[str]:
-    """The first thing from here on that may begin a string or end the arguments; "" where none is near."""
-    while True:
-        found = _FIRST.search(scan.text, scan.pos + ahead, scan.pos + ahead + _MOST)
-        if found is not None or scan.ended or scan.rest() >= ahead + _MOST:
-            return found.group() if found else ""
-        yield
 
 
 DIALECT = _Stripped(

@@ -6,7 +6,7 @@ The text before the call ends at `<|message_sep|>`. The object is read after `<|
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -24,7 +24,7 @@ _SEPARATOR = "<|message_sep|>"
 
 
 @dataclass(frozen=True)
-class _GigaChat(JsonTags):
+class _GigaChat(MarkedJson):
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """A call, or the end of a message, which goes."""
         if (yield from scan.starts(_SEPARATOR)):
@@ -45,4 +45,5 @@ DIALECT = _GigaChat(
     around=(_SEPARATOR, ""),
     closed=False,
     place="anywhere",
+    line="\n",
 )

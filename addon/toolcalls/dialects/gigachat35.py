@@ -4,7 +4,7 @@ Read with the same freedom as DeepSeek's: other bars, other names of the wrapper
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.tokentag import token_tag
+from toolcalls.shapes.tags.token_tags import token_tags
 
 ABOUT = About(
     form="invoke",
@@ -19,4 +19,4 @@ ABOUT = About(
 </｜GCML｜tool_calls>""",
 )
 
-DIALECT = token_tag("gigachat35", "GCML")
+DIALECT = token_tags("gigachat35", "GCML")

@@ -5,7 +5,7 @@ object: a quote in the string would end it.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
@@ -16,6 +16,6 @@ ABOUT = About(
 <functioncall> {"name": "read_file", "arguments": '{"path": "src/a.ts"}'}""",
 )
 
-DIALECT = JsonTags("glaive", opening=("<functioncall>",), closing=("</functioncall>",), closed=False, line=" ")
+DIALECT = MarkedJson("glaive", opening=("<functioncall>",), closing=("</functioncall>",), closed=False, line=" ")
 
 RESULT = "FUNCTION RESPONSE: {text}"

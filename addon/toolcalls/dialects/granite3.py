@@ -5,7 +5,7 @@ closing tag is removed with the calls.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
@@ -16,10 +16,11 @@ ABOUT = About(
 <|tool_call|>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]""",
 )
 
-DIALECT = JsonList(
+DIALECT = MarkedJson(
     "granite3",
     opening=("<|tool_call|>", "<tool_call>"),
     closing=("</tool_call>", "<|/tool_call|>"),
     closed=False,
     place="anywhere",
+    brackets=("[",),
 )

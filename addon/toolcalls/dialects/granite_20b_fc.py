@@ -4,7 +4,7 @@ A closing tag, which others add, is removed with the call.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
@@ -15,6 +15,6 @@ ABOUT = About(
 <function_call> {"name": "read_file", "arguments": {"path": "src/a.ts"}}""",
 )
 
-DIALECT = JsonTags(
+DIALECT = MarkedJson(
     "granite_20b_fc", opening=("<function_call>",), closing=("</function_call>",), closed=False, line=" "
 )

@@ -4,8 +4,8 @@ Values are taken verbatim: no line end is layout, nothing is decoded.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.attributed import Attributed
 from toolcalls.shapes.tags.content import Verbatim
+from toolcalls.shapes.tags.form import TagForm
 
 ABOUT = About(
     form="invoke",
@@ -16,4 +16,4 @@ ABOUT = About(
 <xai:function_call name="read_file"><parameter name="path">src/a.ts</parameter></xai:function_call>""",
 )
 
-DIALECT = Attributed("grok_xai", wrappers=(), call="xai:function_call", content=Verbatim(), line="")
+DIALECT = TagForm("grok_xai", wrappers=(), call="xai:function_call", content=Verbatim(), line="")

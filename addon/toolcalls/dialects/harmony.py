@@ -8,12 +8,11 @@ messages of other roles are left as they are. Where a server removed the special
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.jsonvalue import call_arguments, checked, value
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.closing import take_surplus
+from toolcalls.shapes.json.jsonvalue import checked, own_arguments
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -40,17 +39,18 @@ _HEADER = re.compile(
 )
 _MESSAGE = "<|message|>"
 _CLOSERS = ("<|call|>", "<|end|>", "<|return|>")
-_MARKS = (*_CLOSERS, "<|start|>", "<|channel|>")
+_BEGIN = ("<|start|>", "<|channel|>")
+_MARKS = (*_CLOSERS, *_BEGIN)
 # Tokens that leak in front of a call's JSON.
 _LEAKED = ("<|constrain|>json", "<|constrain|>", _MESSAGE, "json")
 _BUILTIN = frozenset({"assistant", "python", "browser", "container"})
 _PREFIX = "functions."
 
 
-class _Harmony:
+class _Harmony(Grammar):
     name = "harmony"
-    place: OpenerPlace = "anywhere"
-    stray_words: tuple[str, ...] = ()
+    place = "anywhere"
+    between = ""
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What a header begins with: its marks, or a recipient, since the prompt ends with `<|start|>assistant`."""
@@ -97,16 +97,8 @@ class _Harmony:
 
     def _header(self, scan: Scanner) -> Step[str | None]:
         """What comes before the message's body, not consumed; None where no body follows."""
-        seen = 0
-        while True:
-            text, start = scan.text, scan.pos
-            found = _STOP.search(text, start + seen, start + _MAX_HEADER)
-            if found is not None:
-                return None if found.group() == "\n" else text[start : found.start()]
-            if scan.ended or scan.rest() >= _MAX_HEADER:
-                return None
-            seen = max(0, scan.rest() - len(_MESSAGE))
-            yield
+        found = yield from scan.search(_STOP, 0, _MAX_HEADER, len(_MESSAGE))
+        return None if found is None or found.group() == "\n" else scan.text[scan.pos : found.start()]
 
     def _not_ours(self, scan: Scanner, sink: CallSink, size: int) -> bool:
         """A message that is left as text: its header is shown whole, so that no part of it is read."""
@@ -139,25 +131,14 @@ class _Harmony:
             scan.take(space + len(leaked))
         scan.take(space)
         empty = (yield from scan.among(_CLOSERS)) is not None
-        string = yield from scan.starts('"')
-        if not (empty or string or (yield from scan.starts("{"))):
+        if not empty and (yield from scan.among(("{", '"'))) is None:
             return False
         sink.begin(name)
         if not framed:
             sink.note_repair("missing_mark")
         if empty:
             sink.piece("{}")
-        elif string:
-            written = yield from call_arguments(scan, sink)
-            sink.piece(written or "")
-            complete = written is not None
-        else:
-            complete = yield from value(scan, sink, sink.piece, direct=True)
-        if not empty and not complete:
-            if scan.rest() or not scan.ended:
-                sink.fail()
-                mark = yield from take_up_to(scan, _MARKS, lambda: None)
-                scan.take(len(mark) if mark in _CLOSERS and mark else 0)
+        elif not (yield from own_arguments(scan, sink, _MARKS, _BEGIN)):
             return False
         return (yield from self._closed(scan, sink))
 
@@ -182,14 +163,9 @@ class _Harmony:
         sink.end()
         return True
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """A message a call; "" for no calls."""
-        return "".join(
-            f"<|start|>assistant to={_PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}{call.arguments}<|call|>"
-            for call in map(checked, calls)
-        )
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        checked(call)
+        return f"<|start|>assistant to={_PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}{call.arguments}<|call|>"
 
 
 DIALECT = _Harmony()

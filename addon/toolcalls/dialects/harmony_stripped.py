@@ -7,13 +7,13 @@ its headers so (openai/codex #15822, livekit/agents-js #1632).
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.completejson import calls_meant, complete_value
-from toolcalls.shapes.json.jsonvalue import checked, json_call
+from toolcalls.shapes.json.jsonvalue import checked, json_call, whole_value
+from toolcalls.shapes.json.strict_calls import calls_meant
 from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -60,10 +60,10 @@ _BREAKS = (*_FRAMES, *_CALLS, "<|end|>", "<|start|>", "<|call|>")
 _TOKENS = ("<|call|>", "<|end|>", "<|return|>")
 
 
-class _Stripped:
+class _Stripped(Grammar):
     name = "harmony_stripped"
     place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
+    between = "assistant"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The beginnings of headers."""
@@ -138,11 +138,9 @@ class _Stripped:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """A message a call; "" for no calls."""
-        return "assistant".join(
-            f"commentary to={_PREFIX}{call.name} json{call.arguments}" for call in map(checked, calls)
-        )
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        checked(call)
+        return f"commentary to={_PREFIX}{call.name} json{call.arguments}"
 
 
 def _to(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -152,8 +150,8 @@ def _to(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _parallel(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     """The calls in the arguments of `multi_tool_use.parallel`, which begin here. Returns whether they are complete."""
-    found = yield from complete_value(scan)
-    calls = calls_meant(found.json, tools) if found is not None and found.json.startswith("{") else []
+    found = yield from whole_value(scan)
+    calls = calls_meant(members(found.json), tools) if found is not None and found.json.startswith("{") else []
     for call in calls:
         sink.begin(call.name)
         sink.piece(call.arguments or "{}")

@@ -9,9 +9,7 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.header import Header, Opening
-from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.toolbox import Toolbox
+from toolcalls.shapes.headers.header import Header
 
 ABOUT = About(
     form="header and JSON",
@@ -31,12 +29,6 @@ class _Stripped(Header):
         """Each declared name with a mark after it."""
         heads = [f"{name}{gap}" for name in names for gap in ("", "\n")]
         return tuple(f"{head}{mark}" for head in heads for mark in (_MARKS[2:] if head[-1] == "\n" else _MARKS))
-
-    def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:
-        """The white space before such a name: it is the call's first mark itself."""
-        space = yield from scan.space()
-        opener = yield from scan.among(self.openers(tools.names), space)
-        return None if opener is None else Opening(space, section=False)
 
 
 DIALECT = _Stripped(

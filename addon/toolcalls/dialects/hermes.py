@@ -7,7 +7,7 @@ around both, attributes on the tag (tinyagents PR#76), its two other spellings a
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
@@ -22,12 +22,13 @@ ABOUT = About(
 </tool_call>""",
 )
 
-DIALECT = JsonTags(
+DIALECT = MarkedJson(
     "hermes",
     opening=("<tool_call>", "<toolcall>", "<tool-call>", "<|tool_call|>"),
     closing=("</tool_call>", "</toolcall>", "</tool-call>", "<|/tool_call|>"),
     wrong=("</arg_value>", "</think>"),
     attributed="<tool_call ",
     around=("<tool_calls>", "</tool_calls>"),
+    line="\n",
 )
 RESULT = "<tool_response>\n{text}\n</tool_response>"

@@ -5,7 +5,7 @@ what people ask models to write.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
@@ -18,6 +18,10 @@ ABOUT = About(
 </answer>""",
 )
 
-DIALECT = JsonList(
-    "hunyuan_a13b", opening=("<tool_calls>",), closing=("</tool_calls>",), around=("<answer>", "</answer>")
+DIALECT = MarkedJson(
+    "hunyuan_a13b",
+    opening=("<tool_calls>",),
+    closing=("</tool_calls>",),
+    around=("<answer>", "</answer>"),
+    brackets=("[",),
 )

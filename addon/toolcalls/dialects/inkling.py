@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.completejson import MAX_NAME
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.jsonvalue import MAX_NAME
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -38,7 +38,7 @@ _KIND_PART = re.compile(r"<\|content_[a-z0-9_]{0,40}\|?")
 
 
 @dataclass(frozen=True)
-class _Inkling(JsonTags):
+class _Inkling(MarkedJson):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The tokens, and each tool's name with the token of a call after it."""
         return (*_FRAME, *_ROLES, _CONTENT, _CALL, *(name + _CALL for name in names))
@@ -93,4 +93,4 @@ class _Inkling(JsonTags):
             sink.mark_text()
 
 
-DIALECT = _Inkling("inkling", opening=(_CALL,), closing=(_END,), arguments="args", line="", place="anywhere")
+DIALECT = _Inkling("inkling", opening=(_CALL,), closing=(_END,), arguments="args", place="anywhere")

@@ -5,7 +5,7 @@ What is addressed to the interpreter is code and no call. Servers detokenize wit
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
@@ -16,11 +16,10 @@ ABOUT = About(
 <|action_start|><|plugin|>{"name": "read_file", "parameters": {"path": "src/a.ts"}}<|action_end|>""",
 )
 
-DIALECT = JsonTags(
+DIALECT = MarkedJson(
     "internlm2",
     opening=tuple(f"<|action_start|>{gap}<|plugin|>" for gap in ("", " ", "\n", "\r\n")),
     closing=("<|action_end|>",),
     arguments="parameters",
-    line="",
     place="anywhere",
 )

@@ -8,7 +8,7 @@ Relatives have files of their own: `invoke_angleless`, `invoke_escaped`, `invoke
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.words import LEAKED
 
 ABOUT = About(
@@ -29,7 +29,7 @@ ABOUT = About(
 
 _NAMESPACES = tuple(f"{name}:" for name in ("antml", "tml", "ml", "ns", "anthropic", "claude"))
 
-DIALECT = Attributed(
+DIALECT = TagForm(
     "invoke",
     # The first is Claude's; models that mix two forms up put another's around its calls.
     wrappers=("function_calls", "function_call", "tool_calls"),

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from toolcalls.shapes import About, Call
-from toolcalls.shapes.tags.attributed import Attributed, spelt
-from toolcalls.shapes.tags.tags import Tags, named_tag
+from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.opening_tag import named_tag
+from toolcalls.shapes.tags.tag_patterns import Tags, spelt
 from toolcalls.shapes.words import LEAKED
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -29,7 +30,7 @@ antml:invoke name="read_file">
 _NAMESPACES = tuple(f"{name}:" for name in ("antml", "tml"))
 
 
-class _Angleless(Attributed):
+class _Angleless(TagForm):
     """The form without the first bracket."""
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.tags.tagnamed import TagNamed
+from toolcalls.shapes.tags.tool_elements import ToolElements
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -46,7 +46,7 @@ _NAME_ELEMENTS = ("<name>", "<tool_name>", "<tool>")
 _BEGUN = re.compile(r"<[\w.:-]{0,200}(?:>|\Z)")  # an element's tag, maybe only its beginning
 
 
-class _Elements(TagNamed):
+class _Elements(ToolElements):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The tags that carry a name, and the wrappers around them."""
         return _openers(names)
@@ -78,12 +78,12 @@ class _Elements(TagNamed):
             yield from _take(scan, f"</{wrapper[1:]}")
         return begun
 
-    def _opening(self, name: str, tools: Toolbox) -> dict[str, str]:
+    def opening(self, name: str, tools: Toolbox) -> dict[str, str]:
         """Also the parameters in the tag's own form: after an element, models go on with either."""
-        tags = super()._opening(name, tools)
+        tags = super().opening(name, tools)
         return tags | {form.format(key): key for key in self.parameters(name, tools) for form in _PARAMETERS}
 
-    def _call_at(self, scan: Scanner, ahead: int, tools: Toolbox) -> Step[bool]:
+    def call_at(self, scan: Scanner, ahead: int, tools: Toolbox) -> Step[bool]:
         return (yield from self._head(scan, tools, ahead)) is not None
 
     def _head(self, scan: Scanner, tools: Toolbox, ahead: int) -> Step[tuple[int, str, str, str] | None]:
@@ -104,14 +104,14 @@ class _Elements(TagNamed):
             return None
         written = found["name"] or found["inside"]
         name = tools.resolve(written)
-        if name not in tools or f"<{first[1]}>" not in self._opening(name, tools):
+        if name not in tools or f"<{first[1]}>" not in self.opening(name, tools):
             return None
         return ahead + found.end(), written, found["tag"], found["inner"] or ""
 
     # Writing
 
-    def _write_call(self, call: Call, tools: Toolbox) -> str:
-        written = super()._write_call(call, tools)
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        written = super().write_call(call, tools)
         body = written.removeprefix(f"<{call.name}>").removesuffix(f"</{call.name}>")
         return f'<invoke name="{call.name}">{body}</invoke>'
 

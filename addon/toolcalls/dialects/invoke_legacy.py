@@ -3,34 +3,32 @@
 `</function_calls>` was a stop sequence, so it may be missing. Values are raw on the line of their tags or on lines of
 their own. A parameter is an element that the tool declares; where it declares none, any element. One without its closer
 ends where a declared one begins that the call lacks, or at the call's closers.
-
-A little over 300 lines: what ends a value here is said in the terms of the form's own tags.
 """
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
+from typing import override
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
-from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.tags.call_blocks import calls_of_block
-from toolcalls.shapes.tags.closing_tags import (
+from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
+from toolcalls.shapes.tags.call_body import CallBody
+from toolcalls.shapes.tags.call_end import calls_follow, read_block
+from toolcalls.shapes.tags.content import opened_on_lines
+from toolcalls.shapes.tags.jsonbody import skip
+from toolcalls.shapes.tags.opening_tag import Tag
+from toolcalls.shapes.tags.raw import delimited
+from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, unbracketed
+from toolcalls.shapes.tags.value_end import (
     CALL,
     CALL_END,
     CLOSER,
-    NEXT,
+    OTHER,
     REOPENED,
     UNBRACKETED,
-    calls_follow,
-    tag_value,
-    take_doubled,
-    unbracketed,
 )
-from toolcalls.shapes.tags.jsonbody import skip
-from toolcalls.shapes.tags.raw import delimited, line_end
-from toolcalls.shapes.tags.tags import Parts, PatternPart, Tags
+from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
+from toolcalls.shapes.writable import check_resolved, plain_text
 from toolcalls.text.scanner import SPACE, Scanner, Step
-from toolcalls.values.conversion import members, quote, to_json, to_text
+from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -49,12 +47,11 @@ ABOUT = About(
 </function_calls>""",
 )
 
-_MAX_WORD = 256
-_WORD = re.compile(r"[\w.:/@-]*+")
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
 _WRAPPER = Tags(wrapper=[("<", "function_calls", ">")])
+_PARAMETERS_END = Tags(parameters=[("<", "/", "parameters", ">")])
 _INVOKE = Tags(call=[("<", "invoke", ">")])
-_NAME, _NAME_END = Tags(name=[("<", "tool_name", ">")]), Tags(name=[("<", "/", "tool_name", ">")])
+_TOOL_NAME, _TOOL_NAME_END = Tags(name=[("<", "tool_name", ">")]), Tags(name=[("<", "/", "tool_name", ">")])
 _PARAMETERS = Tags(parameters=[("<", "parameters", ">")])
 _ENDS = Tags(
     parameters=[("<", "/", "parameters", ">")],
@@ -76,16 +73,13 @@ _END_OF_BOTH: Parts = (
 _CALL_ENDS = Tags(call_end=[("<", "/", "invoke", ">")], wrapper_end=[("<", "/", "function_calls", ">")])
 
 
-class _Legacy:
+class _Legacy(Grammar):
     name = "invoke_legacy"
-    place: OpenerPlace = "line"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrapper's tag, and the call's, which has no attributes."""
-        return "<function_calls>", "<invoke>"
-
-    # Reading
+    opening = "<function_calls>", "<invoke>"
+    before, after = "<function_calls>\n", "\n</function_calls>"
+    ends = _CALL_ENDS
+    damaged_ends = Tags()
+    wrapper_closers = ("</function_calls>",)
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one bare call."""
@@ -93,28 +87,21 @@ class _Legacy:
         if wrapper:
             scan.take(wrapper)
             scan.take((yield from scan.space()))
-        complete = yield from calls_of_block(scan, lambda: _call(scan, sink, tools), wrapped=wrapper > 0)
-        return complete and (yield from self._block_end(scan, sink, wrapped=wrapper > 0))
+        return (yield from read_block(scan, sink, self, lambda: _call(scan, sink, tools), wrappers=int(wrapper > 0)))
 
-    def _block_end(self, scan: Scanner, sink: CallSink, *, wrapped: bool) -> Step[bool]:
-        space = yield from scan.space()
-        kind, length = yield from _ENDS.at(scan, space)
-        if kind == "wrapper_end":
-            scan.take(space + length)
-            return True
-        if wrapped and scan.ended:
-            sink.note_repair("missing_closer")
-            scan.take(scan.rest())
-            return True
-        return False
+    def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether another call begins here."""
+        return (yield from _opening(scan, ahead)) is not None
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """The wrapper with one element a call; "" for no calls."""
-        if not calls:
-            return ""
-        return "\n".join(("<function_calls>", *(_written(call, tools) for call in calls), "</function_calls>"))
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        check_name(call.name, "in an element")
+        check_resolved(call.name, tools)
+        lines = ["<invoke>", f"<tool_name>{call.name}</tool_name>", "<parameters>"]
+        for key, raw in members(call.arguments):
+            if not _KEY.fullmatch(key) or len(key) > MAX_WORD:
+                raise Unwritable(f"{call.name}: {key!r} is not a name that a tag can have")
+            lines.append(f"<{key}>{delimited(plain_text(call.name, key, raw, tools))}</{key}>")
+        return "\n".join((*lines, "</parameters>", "</invoke>"))
 
 
 def _call(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
@@ -124,8 +111,7 @@ def _call(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
         return None
     written, size = opening
     scan.take(size)
-    name = sink.begin(written)
-    return (yield from _body(scan, sink, tools, name))
+    return (yield from _Body(scan, sink, tools, sink.begin(written)).read())
 
 
 def _opening(scan: Scanner, ahead: int = 0) -> Step[tuple[str, int] | None]:
@@ -134,14 +120,13 @@ def _opening(scan: Scanner, ahead: int = 0) -> Step[tuple[str, int] | None]:
     if not length:
         return None
     space = yield from scan.space(ahead + length)
-    _, length = yield from _NAME.at(scan, space)
+    _, length = yield from _TOOL_NAME.at(scan, space)
     if not length:
         return None
     start = yield from scan.space(space + length)
-    end = yield from _word_end(scan, start)
-    name = scan.text[scan.pos + start : scan.pos + end]
-    space = yield from scan.space(end)
-    _, length = yield from _NAME_END.at(scan, space)
+    name = yield from word(scan, NAME, start)
+    space = yield from scan.space(start + len(name))
+    _, length = yield from _TOOL_NAME_END.at(scan, space)
     if not name or not length:
         return None
     end = space + length
@@ -153,20 +138,6 @@ def _opening(scan: Scanner, ahead: int = 0) -> Step[tuple[str, int] | None]:
     return (name, end) if kind in {"call_end", "wrapper_end"} else None
 
 
-def _call_at(scan: Scanner, ahead: int) -> Step[bool]:
-    return (yield from _opening(scan, ahead)) is not None
-
-
-def _word_end(scan: Scanner, ahead: int) -> Step[int]:
-    while True:
-        at = scan.pos + ahead
-        found = _WORD.match(scan.text, at, at + _MAX_WORD)
-        end = at if found is None else found.end()
-        if end < len(scan.text) or scan.ended or end - at >= _MAX_WORD:
-            return end - scan.pos
-        yield
-
-
 def _element(scan: Scanner, declared: tuple[str, ...], ahead: int) -> Step[str]:
     """The parameter whose opening tag is here, "" for none."""
     if declared:
@@ -174,63 +145,60 @@ def _element(scan: Scanner, declared: tuple[str, ...], ahead: int) -> Step[str]:
         return tag[1:-1] if tag else ""
     if not (yield from scan.starts("<", ahead)):
         return ""
-    end = yield from _word_end(scan, ahead + 1)
-    word = scan.text[scan.pos + ahead + 1 : scan.pos + end]
-    return word if _KEY.fullmatch(word) and (yield from scan.starts(">", end)) else ""
+    key = yield from word(scan, NAME, ahead + 1)
+    return key if _KEY.fullmatch(key) and (yield from scan.starts(">", ahead + 1 + len(key))) else ""
 
 
-def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
-    """The parameters and the closers. Returns whether the call is complete."""
-    arguments, declared = Arguments(sink, tools, name), tools.keys(name)
-    given = set[str]()
-    closed = False  # something comes after `<parameters>`, and all of it is closed
-    while True:
-        space = yield from scan.space()
-        kind, length = yield from _ENDS.at(scan, space)
-        if kind in {"parameters", "call_end"}:
-            scan.take(space + length)
-            closed = True
-            if kind == "call_end":
-                arguments.end()
-                return True
-            continue
-        key = yield from _element(scan, declared, space)
-        if not key:
-            scan.take(space)
-            return (yield from _ends_early(scan, sink, arguments, closed=closed))
-        closed = True
-        scan.take(space + len(key) + 2)
-        value = arguments.value(key)
-        given.add(key)
-        place = _Value(key, declared, frozenset(given))
-        yield from take_doubled(scan, sink, place, f"<{key}>")
-        lines = yield from line_end(scan)
-        scan.take(lines)
-        repair = yield from tag_value(scan, value, place, own_lines=lines > 0)
-        if repair is None:
+class _Body(CallBody):
+    """The parameters, and the closers of `<parameters>` and of the call."""
+
+    ends = _CALL_ENDS
+
+    def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> None:
+        super().__init__(scan, sink, tools, name)
+        self._declared = tools.keys(name)
+        self._given: set[str] = set()
+        self._closed = False  # something comes after `<parameters>`, and all of it is closed
+
+    @override
+    def take_layout(self) -> Step[None]:
+        while True:
+            self.scan.take((yield from self.scan.space()))
+            _, length = yield from _PARAMETERS_END.at(self.scan)
+            if not length:
+                return
+            self.scan.take(length)
+            self._closed = True
+
+    @override
+    def parameter(self) -> Step[Tag | None]:
+        key = yield from _element(self.scan, self._declared, 0)
+        return Tag(key, len(key) + 2) if key else None
+
+    @override
+    def take_parameter(self, tag: Tag) -> Step[bool | None]:
+        self._closed = True
+        self._given.add(tag.name)
+        place = _Value(tag.name, self._declared, frozenset(self._given))
+        opener = self.take_tag(tag)
+        literal = yield from self.take_value(self.arguments.value(tag.name), place, opener, opened_on_lines)
+        return False if literal is None else None
+
+    @override
+    def end_early(self) -> Step[bool]:
+        scan = self.scan
+        wrapper_end, _ = yield from _ENDS.at(scan)
+        if wrapper_end or (self._closed and not scan.cut and _ENDS.stops_short(scan)):
+            self.sink.note_repair("missing_closer")
+            scan.take(0 if wrapper_end else scan.rest())
+            self.end()
+            return True
+        if scan.ended and ">" not in scan.text[scan.pos :]:  # inside a tag, or before one
+            scan.take(scan.rest())
             return False
-        value.end()
-        if repair:
-            sink.note_repair(repair)
-
-
-def _ends_early(scan: Scanner, sink: CallSink, arguments: Arguments, *, closed: bool) -> Step[bool]:
-    """Neither a parameter nor the call's own closer is here. Returns whether the call is complete all the same.
-
-    closed   something comes after `<parameters>`, and all of it is closed
-    """
-    wrapper_end, _ = yield from _ENDS.at(scan)
-    if wrapper_end or (closed and not scan.cut and _ENDS.stops_short(scan)):
-        sink.note_repair("missing_closer")
-        scan.take(0 if wrapper_end else scan.rest())
-        arguments.end()
-        return True
-    if scan.ended and ">" not in scan.text[scan.pos :]:  # inside a tag, or before one
-        scan.take(scan.rest())
+        self.sink.fail()
+        yield from skip(scan, _CALL_ENDS)
         return False
-    sink.fail()
-    yield from skip(scan, _CALL_ENDS)
-    return False
 
 
 @lru_cache(maxsize=256)
@@ -242,7 +210,7 @@ def _inside(key: str, lacking: tuple[str, ...]) -> tuple[Tags, Tags]:
         REOPENED: [("<", key, ">")],
         CALL: [("<", "invoke", ">")],
         CALL_END: [("<", "/", "invoke", ">"), _END_OF_BOTH],
-        NEXT: [("<", lacking, ">")] if lacking else [],
+        OTHER: [("<", lacking, ">")] if lacking else [],
     }
     return Tags(**kinds), Tags(closer=[closer])
 
@@ -267,44 +235,25 @@ class _Value:
 
     def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
         """All closers, and then the next call or the end of the reply."""
-        return (yield from calls_follow(scan, ahead, _ENDS, _call_at))
+        return (yield from calls_follow(scan, ahead, _ENDS, DIALECT.next_call))
 
     def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
         """A whole call's beginning."""
         opening = yield from _opening(scan, ahead)
         return opening[1] - ahead if opening else 0
 
-    def begins_next(self, scan: Scanner, ahead: int) -> Step[int]:
+    def begins_next(self, scan: Scanner, ahead: int, *, first: bool) -> Step[bool]:  # noqa: ARG002
         """A declared parameter that the call lacks, unless it is quoted: then the call cannot go on after it."""
         key = yield from _element(scan, self._lacking, ahead)
         if not key or not self._lacking:
-            return 0
+            return False
         closer = f"</{key}>"
-        offset, limit = ahead + len(key) + 2, ahead + _MAX_QUOTED
-        while (found := scan.text.find(closer, scan.pos + offset, scan.pos + limit)) < 0:
-            if scan.ended or scan.rest() >= limit:
-                return 1
-            offset = max(offset, scan.rest() - len(closer))
-            yield
-        return int((yield from self.goes_on(scan, found - scan.pos + len(closer))))
+        found = yield from scan.find(closer, ahead + len(key) + 2, ahead + _MAX_QUOTED)
+        return found < 0 or (yield from self.goes_on(scan, found + len(closer)))
 
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
         """A parameter that the call has."""
         return bool((yield from _element(scan, self._given, (yield from scan.space(ahead)))))
-
-
-def _written(call: Call, tools: Toolbox) -> str:
-    if not _WORD.fullmatch(call.name) or not call.name or tools.resolve(call.name) != call.name:
-        raise Unwritable(f"{call.name!r} cannot be written as the name in an element")
-    lines = ["<invoke>", f"<tool_name>{call.name}</tool_name>", "<parameters>"]
-    for key, raw in members(call.arguments):
-        if not _KEY.fullmatch(key) or len(key) > _MAX_WORD:
-            raise Unwritable(f"{call.name}: {key!r} is not a name that a tag can have")
-        text, is_string = to_text(raw)
-        if to_json(text, tools.types(call.name, key), infer=tools.infer) != (quote(text) if is_string else raw):
-            raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
-        lines.append(f"<{key}>{delimited(text)}</{key}>")
-    return "\n".join((*lines, "</parameters>", "</invoke>"))
 
 
 DIALECT = _Legacy()

@@ -5,7 +5,7 @@ a block without such a frame means nothing.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
@@ -16,4 +16,4 @@ ABOUT = About(
 <tool_calls>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</tool_calls>""",
 )
 
-DIALECT = JsonList("jamba", opening=("<tool_calls>",), closing=("</tool_calls>",))
+DIALECT = MarkedJson("jamba", opening=("<tool_calls>",), closing=("</tool_calls>",), brackets=("[",))

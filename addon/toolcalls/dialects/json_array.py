@@ -4,7 +4,7 @@ Its objects are read as those of `bare_json` are, and every one must be a call.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.openjson import OpenJson
+from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
@@ -15,4 +15,4 @@ ABOUT = About(
 [{"name": "read_file", "arguments": {"path": "src/a.ts"}}]""",
 )
 
-DIALECT = OpenJson("json_array", brackets=("[",))
+DIALECT = UnmarkedJson("json_array", brackets=("[",))

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -35,7 +35,7 @@ _MAX_HEAD = 160
 
 
 @dataclass(frozen=True)
-class _BehindWord(JsonTags):
+class _BehindWord(MarkedJson):
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One block, where a word is in it."""
         opener = yield from scan.among(self.opening)
@@ -69,4 +69,5 @@ DIALECT = _BehindWord(
     "json_behind_word",
     opening=tuple(f"<{tag}>" for tag in _TAGS),
     closing=tuple(f"</{tag}>" for tag in _TAGS),
+    line="\n",
 )

@@ -6,7 +6,7 @@ The object ends where its braces say. Its tag's bracket, or a closing tag, may b
 from dataclasses import dataclass
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
@@ -21,7 +21,7 @@ _TAGS = ("functioncall", "function_call", "tool_call", "toolcall", "tool_use", "
 
 
 @dataclass(frozen=True)
-class _InTag(JsonTags):
+class _InTag(MarkedJson):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The beginning of the tag, with the object's brace."""
         return tuple(f"{tag}{brace}" for tag in self.opening for brace in ("{", " {"))
@@ -31,5 +31,4 @@ DIALECT = _InTag(
     "json_in_tag",
     opening=tuple(f"<{tag} " for tag in _TAGS),
     closing=(">", "/>", *(f"></{tag}>" for tag in _TAGS), *(f"</{tag}>" for tag in _TAGS)),
-    line="",
 )

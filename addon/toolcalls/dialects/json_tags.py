@@ -5,7 +5,7 @@ calls drift; `<tool_use>`, after the Messages API). The object, or an array of t
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
@@ -32,8 +32,9 @@ _NAMES = (
     "FUNCTION_CALL",
 )
 
-DIALECT = JsonTags(
+DIALECT = MarkedJson(
     "json_tags",
     opening=tuple(f"<{name}>" for name in _NAMES),
     closing=tuple(f"</{name}>" for name in _NAMES),
+    line="\n",
 )

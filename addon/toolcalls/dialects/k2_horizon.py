@@ -5,8 +5,8 @@ JSON as well: an object after the name in place of the pairs, or one that holds 
 """
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.json.jsontags import JsonTags
-from toolcalls.shapes.tags.keyvalue import KeyValueOrJson
+from toolcalls.shapes.json.marked_json import MarkedJson
+from toolcalls.shapes.tags.pair_form import PairForm
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -20,10 +20,10 @@ ABOUT = About(
 <ifm|arg_value>src/a.ts</ifm|arg_value></ifm|tool_call></ifm|tool_calls>""",
 )
 
-_OBJECTS = JsonTags("k2_horizon", opening=("<ifm|tool_call>",), closing=("</ifm|tool_call>",))
+_OBJECTS = MarkedJson("k2_horizon", opening=("<ifm|tool_call>",), closing=("</ifm|tool_call>",), line="\n")
 
 
-class _Horizon(KeyValueOrJson):
+class _Horizon(PairForm):
     """The pairs, or JSON where they would stand."""
 
     def one(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
@@ -45,4 +45,5 @@ DIALECT = _Horizon(
     wrapper="ifm|tool_calls",
     bare=True,
     kind="ifm|arg_type",
+    json=True,
 )

@@ -53,7 +53,8 @@ class _Kimi(Header):
         if found is not None:
             return found
         if (yield from scan.starts(_PREFIX)):
-            return Opening(0, section=False) if (yield from _marked(scan)) else None
+            marked = yield from scan.match(_MARKED, _MARKING, 0, _MAX_HEADER)
+            return None if marked is None else Opening(0, section=False)
         space = yield from scan.space()
         mark = yield from scan.among(self.sections, space)
         if mark is None:
@@ -95,17 +96,6 @@ class _Kimi(Header):
         sink.note_repair("inferred_name")
         sink.piece(written)
         return True
-
-
-def _marked(scan: Scanner) -> Step[bool]:
-    """Whether a header is here with the mark of its arguments after it."""
-    while True:
-        text = scan.text[scan.pos : scan.pos + _MAX_HEADER]
-        if _MARKED.match(text):
-            return True
-        if scan.ended or len(text) == _MAX_HEADER or not _MARKING.fullmatch(text):
-            return False
-        yield
 
 
 DIALECT = _Kimi(

@@ -7,9 +7,7 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.header import Header, Opening
-from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.toolbox import Toolbox
+from toolcalls.shapes.headers.header import Header
 
 ABOUT = About(
     form="header and JSON",
@@ -29,12 +27,6 @@ class _Stripped(Header):
             *(f"functions.{name}:" for name in names),
             *(f"{name}:{digit}" for name in names for digit in "0123456789"),
         )
-
-    def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:
-        """The white space before such a header: it is the call's first mark itself."""
-        space = yield from scan.space()
-        opener = yield from scan.among(self.openers(tools.names), space)
-        return None if opener is None else Opening(space, section=False)
 
 
 DIALECT = _Stripped(

@@ -7,17 +7,16 @@ of the message are removed, the think channel is reasoning.
 
 Servers run the names of two elements together (`<|open|>toolscall tool="N"`, `<|close|>toolsmessage`), and lose the
 mark in front of a section's first name, or of an argument's closing one.
-
-Over 300 lines: the whole form is one file's, and what servers make of its marks is read where the marks are.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.channels import ends_first, take_up_to
+from toolcalls.shapes.writable import other_value
 from toolcalls.text.scanner import Scanner, Search, Step
 from toolcalls.values.conversion import members, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -72,16 +71,11 @@ class _Mark:
         return not self.opens and self.element in {element, ""}
 
 
-class _Xtml:
+class _Xtml(Grammar):
     name = "kimi_k3"
-    place: OpenerPlace = "anywhere"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """What every mark begins with, and what is left of a section's first one."""
-        return (*_BOTH, *_BARE)
-
-    # Reading
+    place = "anywhere"
+    opening = (*_BOTH, *_BARE)
+    before, after = f"{_OPEN}tools{_SEP}", f"{_CLOSE}tools{_SEP}"
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The calls of one section, or one mark of a channel; all of the think channel."""
@@ -107,21 +101,16 @@ class _Xtml:
         if opening is None:
             return None
         start = ahead + len(opening)
-        seen = start
-        while (at := scan.text.find(_SEP, scan.pos + seen, scan.pos + start + _MAX_MARK)) < 0:
-            if scan.ended or scan.rest() >= start + _MAX_MARK:
-                return None
-            seen = max(start, scan.rest() - len(_SEP))
-            yield
-        found = _ELEMENT.fullmatch(scan.text, scan.pos + start, at)
-        if found is None or (opening != _CLOSE and not found["element"]):
+        stop = yield from scan.find(_SEP, start, start + _MAX_MARK)
+        found = _ELEMENT.fullmatch(scan.text, scan.pos + start, scan.pos + stop)
+        if stop < 0 or found is None or (opening != _CLOSE and not found["element"]):
             return None
         element = found["element"]
         joined = _JOINED.fullmatch(element) is not None
         if joined:
             element = next(name for name in ("message", "call", "tools") if element.endswith(name))
         attributes = {key: _decoded(text.strip("\"'")) for key, text in _ATTRIBUTE.findall(found["attributes"])}
-        return _Mark(opening != _CLOSE, element, attributes, at + len(_SEP) - scan.pos - ahead, joined)
+        return _Mark(opening != _CLOSE, element, attributes, stop + len(_SEP) - ahead, joined)
 
     def _thought(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """Reasoning up to its closing mark, or to the next channel. Calls in front of the mark are drafts."""
@@ -264,16 +253,11 @@ class _Xtml:
             return any(mark.is_(what) for what in _BEHIND_VALUE)
         return not scan.cut and scan.stops_short((_CLOSE,), ahead)
 
-    # Writing
-
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """All calls in one section; "" for none."""
-        if not calls:
-            return ""
-        written = "".join(self._write_call(index, call, tools) for index, call in enumerate(calls, 1))
-        return f"{_OPEN}tools{_SEP}{written}{_CLOSE}tools{_SEP}"
+        written = "".join(self.write_call(call, tools, index) for index, call in enumerate(calls, 1))
+        return f"{self.before}{written}{self.after}" if calls else ""
 
-    def _write_call(self, index: int, call: Call, tools: Toolbox) -> str:
+    def write_call(self, call: Call, tools: Toolbox, index: int = 1) -> str:
         if not call.name:
             raise Unwritable("a call without a name")
         parts = []
@@ -281,7 +265,7 @@ class _Xtml:
             text, is_string = to_text(raw)
             kind = "string" if is_string else _kind(raw)
             if not is_string and to_json(text, frozenset(), infer=tools.types_by_form) != raw:
-                raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
+                raise other_value(call.name, key, raw)
             head = f'{_OPEN}argument key="{_escaped(key)}" type="{kind}"{_SEP}'
             parts.append(f"{head}{text}{_CLOSE}argument{_SEP}")
         head = f'{_OPEN}call tool="{_escaped(call.name)}" index="{index}"{_SEP}'

@@ -4,13 +4,10 @@ LFM2 often repeats its calls as text after the closing marker. A list of exactly
 them; any other text stays.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from toolcalls.events import Reason, Repair
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, CallSink, Listener
 from toolcalls.shapes.code.pythonic import Block, Pythonic
-from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.shapes.words import character
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -25,22 +22,18 @@ ABOUT = About(
 )
 
 _START, _END = "<|tool_call_start|>", "<|tool_call_end|>"
-_CODE = Pythonic("lfm2", opening=(_START,), closing=(_END,))
-_JSON = JsonList("lfm2", opening=(_START,), closing=(_END,), first=("[", "{"), place="anywhere")
+_JSON = MarkedJson("lfm2", opening=(_START,), closing=(_END,), brackets=("[", "{"), place="anywhere")
 _ALONE = Pythonic("lfm2", opening=("[",))
 _MAX_ECHO = 4096  # characters of a repeated list; it is looked at whole before anything of it is consumed
 
 
-class _Collected:
+class _Collected(Listener):
     """Calls that are only collected, to compare them. Past _MAX_ECHO characters no comparison is made."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.arguments: list[str] = []
         self.broke = False
-
-    def expect(self, name: str) -> None:
-        """An echo is short."""
 
     def begin(self, name: str, refused: Reason | None = None) -> str:  # noqa: ARG002 - neither form refuses any
         self.names.append(name)
@@ -54,32 +47,8 @@ class _Collected:
     def collect(self, size: int) -> bool:  # noqa: ARG002 - an echo is short, or none
         return len(self.arguments[-1]) <= _MAX_ECHO
 
-    def end(self) -> None:
-        """Nothing to note."""
-
     def fail(self) -> None:
         self.broke = True
-
-    def note_repair(self, name: Repair) -> None:
-        """An echo may be written otherwise."""
-
-    def leave_open(self, closers: tuple[str, ...]) -> None:
-        """There is no wrapper."""
-
-    def may_remove_frame(self) -> bool:
-        return False
-
-    def begins_line(self) -> bool:
-        return False
-
-    def mark_frame(self) -> None:
-        """There is no frame."""
-
-    def mark_text(self) -> None:
-        """There is no frame."""
-
-    def mark_reasoning(self) -> None:
-        """There is no frame."""
 
 
 class _Both(_Collected):
@@ -114,16 +83,7 @@ class _Both(_Collected):
         self._sink.note_repair(name)
 
 
-@dataclass(frozen=True)
-class _Lfm2:
-    name: str = "lfm2"
-    stray_words: tuple[str, ...] = ()
-    place: OpenerPlace = "anywhere"
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The marker."""
-        return _CODE.openers(names)
-
+class _Lfm2(Pythonic):
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The block, and its echo."""
         bracket = yield from scan.space(len(_START))
@@ -131,7 +91,7 @@ class _Lfm2:
         if (yield from character(scan, bracket)) in {"[", "{"} and (yield from character(scan, first)) in {"{", '"'}:
             return (yield from _JSON.read(scan, sink, tools))
         made = _Both(sink)
-        step = _CODE.read(scan, made, tools)
+        step = super().read(scan, made, tools)
         while (own := _advance(step)) is None:
             scan.wake_on = None  # every piece is to be heard
             yield
@@ -141,10 +101,6 @@ class _Lfm2:
                 sink.note_repair("echoed")
                 scan.take(echo)
         return own
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """One block with all calls."""
-        return _CODE.write(calls, tools)
 
 
 def _advance(step: Step[bool]) -> bool | None:
@@ -179,4 +135,4 @@ def _echo(scan: Scanner, tools: Toolbox, made: _Collected) -> Step[int]:
     return begin + probe.taken_size
 
 
-DIALECT = _Lfm2()
+DIALECT = _Lfm2("lfm2", opening=(_START,), closing=(_END,))

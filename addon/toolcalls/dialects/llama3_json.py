@@ -8,9 +8,9 @@ code after the token is no call.
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.json.completejson import MAX_NAME
-from toolcalls.shapes.json.jsonlist import JsonList
-from toolcalls.shapes.json.jsonvalue import accept, value
+from toolcalls.shapes.json.call_reader import CallReader
+from toolcalls.shapes.json.jsonvalue import MAX_NAME, accept, value
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -29,7 +29,7 @@ _CALL = ".call"
 
 
 @dataclass(frozen=True)
-class _Llama3(JsonList):
+class _Llama3(MarkedJson):
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The calls after one token: a built-in one, or JSON."""
         ahead = yield from scan.space(len(_TAG))
@@ -44,8 +44,8 @@ class _Llama3(JsonList):
         if not (yield from scan.starts("=" if key else ")", behind)):
             return False
         scan.take(key_at)
-        block = self._reader(scan, sink, tools)
-        block.begin(called, [])
+        block = CallReader(scan, sink, tools, self._rules)
+        block.begin(called)
         return (yield from _keywords(scan, sink)) and (yield from self._close(scan, sink, block))
 
 
@@ -97,7 +97,7 @@ DIALECT = _Llama3(
     closing=("<|eom_id|>", "<|eot_id|>"),
     closed=False,
     arguments="parameters",
-    first=("{", "["),
+    brackets=("{", "["),
     between="; ",
     place="anywhere",
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.code.pythonic import Pythonic
-from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -22,8 +22,14 @@ ABOUT = About(
 )
 
 _START, _END = ("<|python_start|>",), ("<|python_end|>",)
-_JSON = JsonList(
-    "llama4_pythonic", opening=_START, closing=_END, arguments="parameters", first=("{",), place="anywhere"
+_JSON = MarkedJson(
+    "llama4_pythonic",
+    opening=_START,
+    closing=_END,
+    arguments="parameters",
+    brackets=("{",),
+    place="anywhere",
+    between="\n",
 )
 
 

@@ -4,7 +4,7 @@ It shows as text where LM Studio's parser is not in the way. `[TOOL_CALL]` with 
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
@@ -18,9 +18,8 @@ ABOUT = About(
 [TOOL_REQUEST]{"name": "read_file", "arguments": {"path": "src/a.ts"}}[END_TOOL_REQUEST]""",
 )
 
-DIALECT = JsonTags(
+DIALECT = MarkedJson(
     "lm_studio",
     opening=("[TOOL_REQUEST]", "[TOOL_CALL]"),
     closing=("[END_TOOL_REQUEST]", "[/TOOL_REQUEST]", "[/TOOL_CALL]", "[END_TOOL_CALL]"),
-    line="",
 )

@@ -1,7 +1,7 @@
 """`longcat`: Hermes' form with a tag of its own."""
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
@@ -12,4 +12,4 @@ ABOUT = About(
 <longcat_tool_call>{"name": "read_file", "arguments": {"path": "src/a.ts"}}</longcat_tool_call>""",
 )
 
-DIALECT = JsonTags("longcat", opening=("<longcat_tool_call>",), closing=("</longcat_tool_call>",), line="")
+DIALECT = MarkedJson("longcat", opening=("<longcat_tool_call>",), closing=("</longcat_tool_call>",))

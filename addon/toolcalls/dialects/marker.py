@@ -1,18 +1,19 @@
 """`marker`: a JSON object after a word that says that it is a call, as selectools' ToolCallParser reads it.
 
 The word is the route's (`marker`, `max_payload_chars`). After it may stand a colon and a code fence; in a fence or in
-brackets there may be several objects. All their spellings are `shapes.callobject`'s. The route's limit is one for a
-whole call, so a call is held until its JSON has ended; only where there is no limit do arguments stream.
+brackets there may be several objects. All their spellings are `shapes.json.call_object`'s. The route's limit is one for
+a whole call, so a call is held until its JSON has ended; only where there is no limit do arguments stream.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.json.callobject import CallObject
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
+from toolcalls.shapes.json.call_block import CallRules, Commit
+from toolcalls.shapes.json.call_object import CallObject
+from toolcalls.shapes.json.call_reader import CallReader
+from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.jsonvalue import accept, checked
-from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -33,7 +34,7 @@ _MAX_INFO = 64
 
 
 @dataclass(frozen=True)
-class Marker:
+class Marker(Grammar):
     """The form with the words that are looked for; the first is written.
 
     max_payload_chars   how long the JSON of one call may be, 0 for any length
@@ -46,7 +47,6 @@ class Marker:
     place: OpenerPlace = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The words."""
         return self.markers
 
     # Reading
@@ -64,44 +64,41 @@ class Marker:
             scan.take(len(fence))
             yield from _info(scan)
         listed = yield from accept(scan, "[")
+        ends = self.markers if listed or fence is not None else ("\r", "\n")
+        commit: Commit = "object" if self.max_payload_chars else "name"
+        reader = CallReader(scan, sink, tools, CallRules(commit, sure=False, arguments="", ends=ends))
         while (yield from scan.starts("{", (yield from scan.space()))):
-            call = CallObject(scan, sink, tools, stream=not self.max_payload_chars)
-            whole, size = yield from _measured(scan, call.read())
-            if not whole:
-                ends = self.markers if listed or fence is not None else ("\r", "\n")
-                if not (yield from call.skip_broken(ends)):
-                    if call.begun:
-                        yield from _rest_of_line(scan)
-                    return False
+            scan.take((yield from scan.space()))
+            call, size = yield from _measured(scan, reader.object())
+            if not call.whole and not (yield from reader.skip_broken(call)):
+                if reader.open:
+                    yield from _rest_of_line(scan)
+                return False
             reason = call.problem or ("max_payload_chars" if 0 < self.max_payload_chars < size else None)
-            if reason is not None and not call.begun:
-                sink.begin(call.written, reason)
-            if whole and not listed:
+            if reason is not None and not reader.open:
+                reader.begin(call.written, refused=reason)
+            if call.whole and not listed:
                 yield from take_surplus(scan, call, (fence,) if fence else ())
             another, missing = yield from _behind(scan, fence, listed=listed)
             if missing and scan.ended and scan.cut:
                 return False
-            if reason is None and not call.begun:
-                call.begin()
+            if reason is None and call.whole:
+                reader.report(call)
             if missing:
                 sink.note_repair("missing_closer")
-            sink.end()
+            reader.end()
             if not another:
                 return True
         return False
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One word and one object a call, each on a line of its own; "" for no calls."""
-        blocks = []
-        for call in calls:
-            checked(call._replace(name=call.name.strip()))
-            blocks.append(f'{self.markers[0]}\n{{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}')
-        return "\n".join(blocks)
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        checked(call._replace(name=call.name.strip()))
+        return f'{self.markers[0]}\n{{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}'
 
 
-def _measured(scan: Scanner, reading: Step[bool]) -> Step[tuple[bool, int]]:
+def _measured(scan: Scanner, reading: Step[CallObject]) -> Step[tuple[CallObject, int]]:
     """What `reading` returns, and how many characters it took, whatever was drained of them in between."""
     size, before = 0, scan.taken_size
     while True:

@@ -12,10 +12,12 @@ That is read where the tool has one parameter or none that is known; it is calle
 """
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.tags.closing_tags import UNCLOSED_VALUE, Parameters, tag_value
-from toolcalls.shapes.tags.functiontag import FunctionTag
-from toolcalls.shapes.tags.opening_tags import Tag, function_tag
+from toolcalls.shapes.tags.call_body import NamedBody
+from toolcalls.shapes.tags.call_end import block_end
+from toolcalls.shapes.tags.content import Printed
+from toolcalls.shapes.tags.form import FunctionTags
+from toolcalls.shapes.tags.opening_tag import Tag
+from toolcalls.shapes.tags.value_end import UNCLOSED_VALUE, read_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -31,27 +33,27 @@ ABOUT = About(
 _FREE = "input"
 
 
-class _MiMo(FunctionTag):
+class _MiMo(FunctionTags):
     """The form, and free text in place of parameters."""
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """Also one call with free text."""
-        _, wrapper = yield from self.opener.at(scan)
-        tag = yield from function_tag(scan, wrapper)
-        if tag is None or not tag.closed or not (yield from self._takes_text(scan, wrapper, tag, tools)):
+        _, wrapper = yield from self.wrapper_tag.at(scan)
+        tag = yield from self.call_here(scan, wrapper)
+        if tag is None or tag.is_open or not (yield from self._takes_text(scan, wrapper, tag, tools)):
             return (yield from super().read(scan, sink, tools))
         scan.take(wrapper + tag.length)
         name = sink.begin(tag.name)
         key = (tools.keys(name) or (_FREE,))[0]
-        arguments, values = Arguments(sink, tools, name), Parameters(self, tools, name)
-        value = arguments.value(values.given(key), string=True)
-        repair = yield from tag_value(scan, value, values)
+        body = NamedBody(self, scan, sink, tools, name)
+        value = body.arguments.value(body.values.given(key), string=True)
+        repair = yield from read_value(scan, value, body.values)
         if repair is None:
             return False
         value.end()
         sink.note_repair("free_text" if repair == UNCLOSED_VALUE else repair or "free_text")
-        complete = yield from self.rest(scan, sink, arguments, values)
-        return complete and (yield from self.block_end(scan, sink, 1))
+        complete = yield from body.read()
+        return complete and (yield from block_end(scan, sink, self, wrappers=1))
 
     def _takes_text(self, scan: Scanner, wrapper: int, tag: Tag, tools: Toolbox) -> Step[bool]:
         name = tools.resolve(tag.name)
@@ -63,4 +65,12 @@ class _MiMo(FunctionTag):
         return scan.rest() > space and not (yield from scan.starts("{", space))
 
 
-DIALECT = _MiMo("mimo_xml", wrapper="tool_call", compact=True, between="", written="verbatim")
+DIALECT = _MiMo(
+    "mimo_xml",
+    wrappers=("tool_call",),
+    content=Printed("verbatim"),
+    bare=False,
+    line="",
+    hollow="",
+    compact=True,
+)

@@ -10,19 +10,12 @@ from functools import cached_property
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.tags.attributed import Attributed
-from toolcalls.shapes.tags.closing_tags import (
-    CALL,
-    CALL_END,
-    CLOSER,
-    NEXT,
-    UNBRACKETED,
-    Parameters,
-    unbracketed,
-)
+from toolcalls.shapes.tags.call_end import Parameters
 from toolcalls.shapes.tags.content import Escaped
-from toolcalls.shapes.tags.jsonbody import skip
-from toolcalls.shapes.tags.tags import Parts, Tag, Tags
+from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.opening_tag import Tag
+from toolcalls.shapes.tags.tag_patterns import Parts, Tags, unbracketed
+from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, UNBRACKETED
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -39,7 +32,7 @@ _MARKS = ("Ċ", "Ġ", "ĊĊ", "ĊĠ", "ĊĠĠ", "")
 _NAMELESS = "<param>"  # no key can be called so
 
 
-class _MiniCPM(Attributed):
+class _MiniCPM(TagForm):
     """The form, with what the tokenizer leaves between its tags."""
 
     def opening(self, *elements: str) -> Parts:
@@ -82,24 +75,19 @@ class _MiniCPM(Attributed):
         if tag is not None:
             return tag
         _, length = yield from _PARAM.at(scan, ahead)
-        return Tag(_NAMELESS, length, empty=False, attributes={}) if length else None
+        return Tag(_NAMELESS, length) if length else None
 
     def one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
         """A call whose tag holds a mark has them in its values too."""
         marked = "Ġ" in scan.text[scan.pos : scan.pos + tag.length]
-        return (yield from Attributed.one(_MARKED if marked else self, scan, sink, tools, tag))
+        return (yield from TagForm.one(_MARKED if marked else self, scan, sink, tools, tag))
 
-    def member(self, scan: Scanner, sink: CallSink, arguments: Arguments, values: Parameters, tag: Tag) -> Step[bool]:
+    def keyed(self, tag: Tag, values: Parameters) -> Tag | None:
         """One without a name is the last one that is missing."""
-        if tag.name == _NAMELESS:
-            missing = values.missing()
-            if len(missing) != 1:
-                sink.fail()
-                yield from skip(scan, self.ends)
-                return False
-            sink.note_repair("nameless_argument")
-            tag = Tag(missing[0], tag.length, tag.empty, tag.attributes)
-        return (yield from super().member(scan, sink, arguments, values, tag))
+        if tag.name != _NAMELESS:
+            return tag
+        missing = values.missing()
+        return tag._replace(name=missing[0], repairs=("nameless_argument",)) if len(missing) == 1 else None
 
 
 class _Unmarked:

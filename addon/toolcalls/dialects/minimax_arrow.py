@@ -5,12 +5,11 @@ or an array is JSON. A bare value also ends at a comma that another of the tool'
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
 from toolcalls.shapes.json.jsonvalue import accept, string, value
 from toolcalls.shapes.words import KEY, MAX_WORD, skip_past, word
+from toolcalls.shapes.writable import other_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote, to_json
 from toolcalls.values.toolbox import Toolbox
@@ -33,17 +32,9 @@ _SINGLE = re.compile(r"'[^']*'")
 _ENDS_BARE = re.compile(r"[\n},]").search
 
 
-@dataclass(frozen=True)
-class _Arrow:
-    name: str = "minimax_arrow"
-    stray_words: tuple[str, ...] = ()
-    place: OpenerPlace = "line"
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The mark."""
-        return (_OPENER,)
-
-    # Reading
+class _Arrow(Grammar):
+    name = "minimax_arrow"
+    opening = (_OPENER,)
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call between its marks."""
@@ -71,26 +62,28 @@ class _Arrow:
                 yield from skip_past(scan, (_CLOSER,))
             return False
         brace = yield from accept(scan, "}")
-        space = yield from scan.space()
-        closed = yield from scan.starts(_CLOSER, space)
-        short = not closed and scan.stops_short((_CLOSER,))
-        if short and scan.cut:
+        closed = yield from accept(scan, _CLOSER)
+        if not closed and scan.stops_short((_CLOSER,)):
             scan.take(scan.rest())
-            return False
+            if scan.cut:
+                return False
         sink.end()
         if not (brace and closed):
             sink.note_repair("missing_closer")
-        if closed:
-            scan.take(space + len(_CLOSER))
-        elif short:
-            scan.take(scan.rest())
         return True
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """One block a call; "" for no calls."""
-        return "\n".join(_write_call(call, tools) for call in calls)
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        if not call.name or len(call.name) > MAX_WORD:
+            raise Unwritable(f"{call.name!r} is not a name")
+        lines = []
+        for key, raw in members(call.arguments):
+            if not key or len(key) > MAX_WORD or not KEY.fullmatch(key):
+                raise Unwritable(f"{call.name}: the key {key!r} is not a word")
+            if raw[0] not in '"{[' and to_json(raw, tools.types(call.name, key), infer=tools.types_by_form) != raw:
+                raise other_value(call.name, key, raw)
+            lines.append(f"  --{key} {raw}\n")
+        body = "\n" + "".join(lines) if lines else ""
+        return f"{_OPENER}\n{{tool => {quote(call.name)}, args => {{{body}}}}}\n{_CLOSER}"
 
 
 def _plain(scan: Scanner) -> Step[str]:
@@ -163,20 +156,6 @@ def _ends(scan: Scanner, char: str, keys: tuple[str, ...]) -> Step[bool]:
         return False
     key = yield from word(scan, KEY, space + 2)
     return key in keys and (yield from scan.space(space + 2 + len(key))) > space + 2 + len(key)
-
-
-def _write_call(call: Call, tools: Toolbox) -> str:
-    if not call.name or len(call.name) > MAX_WORD:
-        raise Unwritable(f"{call.name!r} is not a name")
-    lines = []
-    for key, raw in members(call.arguments):
-        if not key or len(key) > MAX_WORD or not KEY.fullmatch(key):
-            raise Unwritable(f"{call.name}: the key {key!r} is not a word")
-        if raw[0] not in '"{[' and to_json(raw, tools.types(call.name, key), infer=tools.types_by_form) != raw:
-            raise Unwritable(f"{call.name}.{key}: {raw[:80]} would be read back as another value")
-        lines.append(f"  --{key} {raw}\n")
-    body = "\n" + "".join(lines) if lines else ""
-    return f"{_OPENER}\n{{tool => {quote(call.name)}, args => {{{body}}}}}\n{_CLOSER}"
 
 
 DIALECT = _Arrow()

@@ -1,7 +1,7 @@
 """`minimax_m1`: JSON objects in `<tool_calls>` tags, one a line."""
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
@@ -14,4 +14,6 @@ ABOUT = About(
 </tool_calls>""",
 )
 
-DIALECT = JsonList("minimax_m1", opening=("<tool_calls>",), closing=("</tool_calls>",), first=("{",), line="\n")
+DIALECT = MarkedJson(
+    "minimax_m1", opening=("<tool_calls>",), closing=("</tool_calls>",), brackets=("{",), line="\n", between="\n"
+)

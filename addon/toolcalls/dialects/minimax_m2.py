@@ -5,8 +5,8 @@ it is `invoke`.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.attributed import Attributed
 from toolcalls.shapes.tags.content import Verbatim
+from toolcalls.shapes.tags.form import TagForm
 
 ABOUT = About(
     form="invoke",
@@ -21,6 +21,6 @@ ABOUT = About(
 </minimax:tool_call>""",
 )
 
-DIALECT = Attributed("minimax_m2", wrappers=("minimax:tool_call",), content=Verbatim(), bare=False, hollow="\n")
+DIALECT = TagForm("minimax_m2", wrappers=("minimax:tool_call",), content=Verbatim(), bare=False, hollow="\n")
 
 RESULT = "<response>{text}</response>"

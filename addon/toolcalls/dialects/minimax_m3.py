@@ -8,16 +8,18 @@ leaves out members that are null, so a call that has one cannot be written.
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
-from toolcalls.shapes.spaced_closers import closer_among
+from toolcalls.shapes import About, Call, CallSink, Grammar
+from toolcalls.shapes.json.jsonvalue import accept
+from toolcalls.shapes.spaced_closers import closer_among, section_end
 from toolcalls.shapes.tags.entities import escape_attribute
 from toolcalls.shapes.tags.nested import Rules, SchemaPlace, Spelling, WrongStructure, to_object
-from toolcalls.shapes.tags.tags import Tags, named_tag
-from toolcalls.shapes.tags.trees import MAX_DEPTH, Element
+from toolcalls.shapes.tags.opening_tag import named_tag
+from toolcalls.shapes.tags.tag_patterns import Tags
+from toolcalls.shapes.tags.trees import MAX_DEPTH, Element, joined
+from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import members, to_json
 from toolcalls.values.toolbox import Toolbox
@@ -42,20 +44,14 @@ _STOPS = (_CALL_END, _WRAPPER_END, f"{_CALL} ")  # after whole elements
 _CALL_TAG = Tags(call=[(_CALL,)])
 _MAX_TAG = 256
 _TAG = re.compile(r"<(/?)\s*([^<>/\s][^<>/]*?)\s*(/?)>")
+_ARRIVING = re.compile(r"[^>]*")
 
 
-class MinimaxM3:
-    """The grammar of M3's calls."""
-
+class _MinimaxM3(Grammar):
     name = "minimax_m3"
-    place: OpenerPlace = "anywhere"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrapper, and a call without one."""
-        return _WRAPPER, _CALL
-
-    # Reading
+    place = "anywhere"
+    opening = (_WRAPPER, _CALL)
+    before, after = f"{_WRAPPER}\n", f"\n{_WRAPPER_END}"
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one call without."""
@@ -72,36 +68,18 @@ class MinimaxM3:
             name = sink.begin(tag.name)
             if not (yield from _Body(scan, sink, tools, name).read(empty=tag.empty)):
                 return False
-        if not begun:
-            return False
-        _, length = yield from closer_among(scan, (_WRAPPER_END,), space)
-        if length:
-            scan.take(space + length)
-            return True
-        if wrapped and scan.stops_short((_WRAPPER_END,)):
-            if not scan.cut:
-                sink.note_repair("missing_closer")
-            scan.take(scan.rest())
-            return True
-        return False
+        ends = accept(scan, _WRAPPER_END) if not wrapped else section_end(scan, sink, (_WRAPPER_END,))
+        return begun and (yield from ends)
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """One wrapper around all calls, one line a call; "" for no calls."""
-        blocks = "\n".join(self._write_call(call, tools) for call in calls)
-        return f"{_WRAPPER}\n{blocks}\n{_WRAPPER_END}" if calls else ""
-
-    def _write_call(self, call: Call, tools: Toolbox) -> str:
-        if not call.name or call.name != call.name.strip() or tools.resolve(call.name) != call.name:
-            raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        check_resolved(call.name, tools)
         spelling = Spelling(lambda text, is_string, place: text, mark=_MARK, nulls=False)  # noqa: ARG005
         pairs = members(call.arguments)
         body = "".join(spelling.member(key, raw, SchemaPlace(tools, call.name, (key,))) for key, raw in pairs)
         return f'{_CALL} name="{escape_attribute(call.name)}">{body}{_CALL_END}'
 
 
-DIALECT = MinimaxM3()
+DIALECT = _MinimaxM3()
 
 
 @dataclass(slots=True, eq=False)
@@ -151,19 +129,10 @@ class _Body:
     def _text(self) -> Step[bool]:
         """Take the text up to the next marker. False where there is none."""
         scan = self.scan
-        while True:
-            found = scan.text.find(_MARK, scan.pos)
-            if found >= 0:
-                break
-            last = scan.text.rfind("]", max(scan.pos, len(scan.text) - len(_MARK)))
-            begin = next(
-                (at for at in range(max(scan.pos, len(scan.text) - len(_MARK)), last + 1) if _part(scan.text, at)),
-                len(scan.text),
-            )
+        while (found := scan.text.find(_MARK, scan.pos)) < 0:
+            self._keep(scan.take(scan.rest() - scan.half(_MARK)))
             if scan.ended:
-                self._keep(scan.take(begin - scan.pos))
                 return False
-            self._keep(scan.take(begin - scan.pos))
             yield
         self._keep(scan.take(found - scan.pos))
         return True
@@ -180,11 +149,9 @@ class _Body:
     def _tag(self) -> Step[bool]:
         """Take a tag with its marker. False where none stands, or one that does not belong here."""
         scan = self.scan
-        while (found := _TAG.match(scan.text, scan.pos + len(_MARK))) is None:
-            rest = scan.rest() - len(_MARK)
-            if scan.ended or rest >= _MAX_TAG or ">" in scan.text[scan.pos + len(_MARK) :]:
-                return False
-            yield
+        found = yield from scan.match(_TAG, _ARRIVING, len(_MARK), _MAX_TAG)
+        if found is None:
+            return False
         closes, name, empty = found.groups()
         if closes and not self._open:
             # The opener of the first parameter is what may be missing.
@@ -197,8 +164,7 @@ class _Body:
             opened, at = self._open.pop()
             if opened != name:
                 return False
-            inner = self._parts[at:]
-            self._parts[at:] = [Element(name, _joined(inner))]
+            self._parts[at:] = [Element(name, joined(self._parts[at:]))]
         elif empty:
             self._parts.append(Element(name, ()))
         else:
@@ -216,14 +182,3 @@ class _Body:
                 return False
         scan.take(scan.rest())
         return False
-
-
-def _part(text: str, at: int) -> bool:
-    return _MARK.startswith(text[at:])
-
-
-def _joined(parts: list[str | Element]) -> tuple[str | Element, ...]:
-    """The parts of an element; texts side by side are one."""
-    if not any(isinstance(part, Element) for part in parts):
-        return ("".join(part for part in parts if isinstance(part, str)),) if parts else ()
-    return tuple(parts)

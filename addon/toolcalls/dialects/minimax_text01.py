@@ -4,7 +4,7 @@ The fence is the dialect's own.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.namedjson import NamedJson
+from toolcalls.shapes.headers.name_in_words import NameInWords
 
 ABOUT = About(
     form="notations",
@@ -19,10 +19,10 @@ functions.read_file({"path": "src/a.ts"})
 
 _OPENINGS = tuple(f"<function_call>{gap}```typescript" for gap in ("", "\n"))
 
-DIALECT = NamedJson(
+DIALECT = NameInWords(
     "minimax_text01",
     opening=_OPENINGS,
-    before="functions.",
+    label="functions.",
     behind=(("(", (")", "```")),),
     layout=_OPENINGS[0] + "\nfunctions.{name}({json})\n```",
 )

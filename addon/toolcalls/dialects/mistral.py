@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.headers.header import Header
-from toolcalls.shapes.json.callreader import CallReader
-from toolcalls.shapes.json.jsonvalue import value
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.call_block import CallRules
+from toolcalls.shapes.json.call_reader import CallReader
+from toolcalls.shapes.json.closing import take_surplus
+from toolcalls.shapes.json.jsonvalue import own_arguments
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -62,7 +63,10 @@ class _Mistral(Header):
                 scan.take((yield from scan.space()))
                 sink.begin(name)
                 sink.note_repair("misplaced_name")
-                return (yield from self._object(scan, sink))
+                whole = yield from own_arguments(scan, sink, self._marks, self._begin)
+                if whole:
+                    sink.end()
+                return whole
             scan.take(len(name))  # the end of some text
             sink.mark_text()
         space = 0
@@ -99,18 +103,10 @@ class _Mistral(Header):
         space = yield from scan.space(space + 1)
         return has_name or not (yield from scan.starts('"name"', space))
 
-    def _object(self, scan: Scanner, sink: CallSink) -> Step[bool]:
-        if (yield from value(scan, sink, sink.piece, direct=True)):
-            sink.end()
-            return True
-        if scan.rest() or not scan.ended:
-            sink.fail()
-            yield from skip_past(scan, self._marks, before=self._begin)
-        return False
-
     def _listed(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """An array of calls, or objects one after the other."""
-        block = CallReader(scan, sink, tools, follow=(_CLOSER, _MARK), ends=self._marks, closed=False)
+        rules = CallRules(follow=(_CLOSER, _MARK), ends=self._marks, closed=False)
+        block = CallReader(scan, sink, tools, rules)
         if not (yield from block.body()):
             if block.open and (scan.rest() or not scan.ended):
                 sink.fail()

@@ -5,15 +5,11 @@ several forms mix them. It is asked before the forms whose marks these are, and 
 with another form's tag, or with an object that names a call, directly after it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from toolcalls.events import Repair
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
-from toolcalls.shapes.json.jsontags import JsonTags
-from toolcalls.shapes.json.jsonvalue import ARGUMENTS, NAMES, OBJECT_STARTS
-from toolcalls.shapes.tags.attributed import Attributed
-from toolcalls.shapes.tags.functiontag import FunctionTag
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
+from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
+from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS
+from toolcalls.shapes.json.marked_json import MarkedJson
+from toolcalls.shapes.tags.form import FunctionTags, TagForm
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -47,15 +43,10 @@ _MOST_MARKS = 3
 _FIRST_KEYS = tuple(f"{mark}{key}{mark}" for key in (*NAMES, *ARGUMENTS) for mark in "\"'")
 
 
-@dataclass(frozen=True)
-class _Mixed:
-    name: str
+class _Mixed(Grammar):
+    name = "mixed_marks"
     place: OpenerPlace = "anywhere"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The marks."""
-        return _OPENED
+    opening = _OPENED
 
     # Reading
 
@@ -89,7 +80,7 @@ class _Mixed:
                 return own
             scan.take(space)
 
-    def _inner(self, scan: Scanner, ahead: int, *, bare: bool) -> Step[JsonTags | FunctionTag | Attributed | None]:
+    def _inner(self, scan: Scanner, ahead: int, *, bare: bool) -> Step[MarkedJson | TagForm | None]:
         """What reads the call that is here, None for no call."""
         if bare and (yield from self._named(scan, ahead)):
             return _BARE
@@ -121,23 +112,14 @@ class _Mixed:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """Hermes' form after Mistral's token."""
-        return "\n".join(f"{_OPENED[0]}{_JSON.write([call], tools)}" for call in calls)
-
-
-class _Object(JsonTags):
-    """An object whose mark has been taken."""
-
-    def _open(self, scan: Scanner) -> Step[list[Repair] | None]:  # noqa: ARG002 - as the shape has it
-        yield from ()
-        return []
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        return f"{_OPENED[0]}{_JSON.write([call], tools)}"
 
 
 _CLOSED = tuple(closer for closers in _CLOSERS.values() for closer in closers)
-_JSON = JsonTags("mixed_marks", opening=_JSON_TAGS, closing=("</tool_call>", "</toolcall>"))
-_BARE = _Object("mixed_marks", opening=(), closing=(*_CLOSED, "</tool_call>"))
-_FUNCTION = FunctionTag("mixed_marks", wrapper="tool_call", naked=True)
-_INVOKE = Attributed("mixed_marks", wrappers=("function_calls",))
+_JSON = MarkedJson("mixed_marks", opening=_JSON_TAGS, closing=("</tool_call>", "</toolcall>"), line="\n")
+_BARE = MarkedJson("mixed_marks", opening=(), closing=(*_CLOSED, "</tool_call>"))
+_FUNCTION = FunctionTags("mixed_marks", wrappers=("tool_call",))
+_INVOKE = TagForm("mixed_marks", wrappers=("function_calls",))
 
-DIALECT = _Mixed("mixed_marks")
+DIALECT = _Mixed()

@@ -4,12 +4,10 @@ Only declared tools are called. An array is its name repeated or `<item>`s in an
 `<item>` is no call. Everything but the self-closing tag and the array's items is as in `tagged`, which is asked first.
 """
 
-from collections.abc import Sequence
-
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.tags.emptyelement import empty_element, empty_openers
 from toolcalls.shapes.tags.nested import NAME
-from toolcalls.shapes.tags.tagnamed import TagNamed
+from toolcalls.shapes.tags.tool_elements import ToolElements
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -27,32 +25,27 @@ ABOUT = About(
     call=Call("search", '{"query": "lift", "tags": ["a", "b"]}'),
 )
 
-_FORM = TagNamed("morph_xml", any_items=False, json=False)
+
+_FORM = ToolElements("morph_xml", any_items=False, json=False)
 
 
-class Morph:
+class _Morph(Grammar):
     """The tag-named form, and the tag that is a whole call."""
 
     name = "morph_xml"
-    place: OpenerPlace = "line"
-    stray_words: tuple[str, ...] = ()
+    between = "\n\n"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Three for each declared tool."""
         return (*_FORM.openers(names), *empty_openers(names))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One call."""
         if (yield from scan.among(_FORM.openers(tools.names))) is not None:
             return (yield from _FORM.read(scan, sink, tools))
         return (yield from empty_element(scan, sink, tools))
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """One element a call, one empty line between calls; "" for no calls."""
-        return "\n\n".join(f"<{call.name}/>" if self._empty(call) else _FORM.write([call], tools) for call in calls)
-
-    def _empty(self, call: Call) -> bool:
-        return NAME.fullmatch(call.name) is not None and not members(call.arguments)
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        empty = NAME.fullmatch(call.name) is not None and not members(call.arguments)
+        return f"<{call.name}/>" if empty else _FORM.write([call], tools)
 
 
-DIALECT = Morph()
+DIALECT = _Morph()

@@ -5,7 +5,7 @@ The elements have several names. With elements in the place of the JSON it is `i
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.namedelements import NamedElements
+from toolcalls.shapes.headers.name_in_element import NameInElement
 
 ABOUT = About(
     form="JSON in tags",
@@ -21,4 +21,4 @@ ABOUT = About(
 
 _CALLS = ("tool_call", "function_call", "tool_use", "tool-use", "use_tool")
 
-DIALECT = NamedElements("named_elements", opening=tuple(f"<{name}>" for name in _CALLS))
+DIALECT = NameInElement("named_elements", opening=tuple(f"<{name}>" for name in _CALLS))

@@ -6,12 +6,12 @@ declared: it is no call where a tag has an attribute that only a declaration has
 what the tool requires.
 """
 
-from dataclasses import replace
-
-from toolcalls.shapes import About, Call, CallSink, Unwritable
-from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes import About, Call, CallSink
 from toolcalls.shapes.tags.entities import escape_attribute
-from toolcalls.shapes.tags.tags import Tag, declared_attributes, other_attributes
+from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.opening_tag import Tag, declared_attributes, other_attributes
+from toolcalls.shapes.tags.value_end import CALL_END
+from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -30,15 +30,10 @@ ABOUT = About(
 _FIRST = ("name", "tool", "function", "tool_name", "function_name", "id", "call_id", "tool_call_id", "type", "index")
 
 
-class _Named(Attributed):
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The tags up to the first attribute, which distinguishes them from other forms."""
-        return tuple(f"<{element} {key}=" for element in (self.call, *self.misspelt) for key in _FIRST)
-
+class _Named(TagForm):
     def write_call(self, call: Call, tools: Toolbox) -> str:
         """One call's element, with JSON in it."""
-        if not call.name or call.name != call.name.strip() or tools.resolve(call.name) != call.name:
-            raise Unwritable(f"the name {call.name!r} would be read as {tools.resolve(call.name)!r}")
+        check_resolved(call.name, tools)
         members(call.arguments)
         return f'<{self.call} name="{escape_attribute(call.name)}">{call.arguments}</{self.call}>'
 
@@ -50,12 +45,12 @@ class _Tool(_Named):
         """One call. What declares a tool is declined."""
         given = declared_attributes(tag, tools)
         space = yield from scan.space(tag.length)
-        hollow = tag.empty or (yield from self.call_end.at(scan, space))[1]
+        hollow = tag.empty or (yield from self.ends.at(scan, space))[0] == CALL_END
         lacks = not given or not given.keys() >= set(tools.required(tools.resolve(tag.name)))
         if other_attributes(tag, tools) or (hollow and lacks):
             scan.take(tag.length)
             return False
-        return (yield from super().one(scan, sink, tools, replace(tag, misspelt=True)))
+        return (yield from super().one(scan, sink, tools, tag._replace(repairs=("misspelt_tag",))))
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
         """The name in the parameter's tag that is here, "" for none, and for a declaration."""
@@ -78,4 +73,4 @@ class _Either(_Named):
         return (yield from super().read(scan, sink, tools))
 
 
-DIALECT = _Either("named_tags", wrappers=(), call="tool_call", misspelt=("function_call", "tool_use"))
+DIALECT = _Either("named_tags", wrappers=(), call="tool_call", misspelt=("function_call", "tool_use"), opened_by=_FIRST)

@@ -1,7 +1,7 @@
 """`nemotron_v2`: a JSON array in `<TOOLCALL>` tags."""
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
@@ -12,4 +12,4 @@ ABOUT = About(
 <TOOLCALL>[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]</TOOLCALL>""",
 )
 
-DIALECT = JsonList("nemotron_v2", opening=("<TOOLCALL>",), closing=("</TOOLCALL>",), first=("[", "{"))
+DIALECT = MarkedJson("nemotron_v2", opening=("<TOOLCALL>",), closing=("</TOOLCALL>",), brackets=("[", "{"))

@@ -8,7 +8,8 @@ with it.
 """
 
 from toolcalls.shapes import About, Call
-from toolcalls.shapes.tags.functiontag import FunctionTag
+from toolcalls.shapes.tags.content import Printed
+from toolcalls.shapes.tags.form import FunctionTags
 
 ABOUT = About(
     form="function tags",
@@ -23,12 +24,11 @@ ABOUT = About(
     one_call=True,
 )
 
-DIALECT = FunctionTag(
+DIALECT = FunctionTags(
     "openhands_fn",
     orphans=("tool_call", "seed:tool_call"),
-    naked=True,
+    content=Printed("block"),
     closed=False,
-    written="block",
 )
 
 RESULT = "EXECUTION RESULT of [{name}]:\n{text}"

@@ -4,7 +4,7 @@ The model's tokenizer calls these tokens so.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
@@ -18,4 +18,4 @@ ABOUT = About(
 [unused11][{"name": "read_file", "arguments": {"path": "src/a.ts"}}][unused12]""",
 )
 
-DIALECT = JsonList("pangu", opening=("[unused11]",), closing=("[unused12]",), first=("[", "{"), place="anywhere")
+DIALECT = MarkedJson("pangu", opening=("[unused11]",), closing=("[unused12]",), brackets=("[", "{"), place="anywhere")

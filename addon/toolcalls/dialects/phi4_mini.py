@@ -4,7 +4,7 @@ The word alone is prose (a module of Python's): it counts only with an array of 
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.jsonlist import JsonList
+from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
@@ -15,4 +15,4 @@ ABOUT = About(
 functools[{"name": "read_file", "arguments": {"path": "src/a.ts"}}]""",
 )
 
-DIALECT = JsonList("phi4_mini", opening=("functools",), closed=False, place="start")
+DIALECT = MarkedJson("phi4_mini", opening=("functools",), closed=False, place="start", brackets=("[",))

@@ -4,7 +4,7 @@
 """
 
 from toolcalls.shapes import About, Call
-from toolcalls.shapes.headers.jsonelement import JsonElement
+from toolcalls.shapes.headers.name_in_tag import NameInTag
 
 ABOUT = About(
     form="JSON in tags",
@@ -16,4 +16,4 @@ ABOUT = About(
     call=Call("shell", '{"command": "ls"}'),
 )
 
-DIALECT = JsonElement("picoclaw", start="<", closing="</{name}>", wrapper=("<toolcall>", "</toolcall>"))
+DIALECT = NameInTag("picoclaw", start="<", closing="</{name}>", before="<toolcall>", after="</toolcall>", between="")

@@ -4,7 +4,7 @@ Generation stops at `✿RESULT✿`, which is left over where no stop word is set
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.namedjson import NamedJson
+from toolcalls.shapes.headers.name_in_words import NameInWords
 
 ABOUT = About(
     form="agents and gateways",
@@ -19,7 +19,7 @@ ABOUT = About(
 ✿ARGS✿: {"path": "src/a.ts"}""",
 )
 
-DIALECT = NamedJson(
+DIALECT = NameInWords(
     "qwen_agent",
     opening=("✿FUNCTION✿:", "✿FUNCTION✿"),
     behind=(("✿ARGS✿:", ()), ("✿ARGS✿", ())),

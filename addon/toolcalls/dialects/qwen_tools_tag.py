@@ -5,7 +5,7 @@ description, or a schema for arguments, they are none.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.openjson import OpenJson
+from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in tags",
@@ -18,4 +18,4 @@ ABOUT = About(
 </tools>""",
 )
 
-DIALECT = OpenJson("qwen_tools_tag", fences=(("<tools>", "</tools>"),), place="line")
+DIALECT = UnmarkedJson("qwen_tools_tag", fences=(("<tools>", "</tools>"),), place="line")

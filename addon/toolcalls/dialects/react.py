@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.headers.namedjson import NamedJson
-from toolcalls.shapes.json.brokenjson import skip_json
-from toolcalls.shapes.json.completejson import action_call, complete_value
-from toolcalls.shapes.json.jsonvalue import ARGUMENTS, NAMES, argument_object, value
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.headers.name_in_words import NameInWords
+from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
+from toolcalls.shapes.json.closing import take_surplus
+from toolcalls.shapes.json.jsonvalue import argument_object, own_arguments, whole_value
+from toolcalls.shapes.json.strict_calls import action_call
 from toolcalls.shapes.words import NAME, character, take_run, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import is_json, members
@@ -49,7 +49,7 @@ _BLANKS = re.compile(r"[ \t]*+")
 _LINE = re.compile(r"[^\r\n]*+")
 
 
-class _ReAct(NamedJson):
+class _ReAct(NameInWords):
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """A name and its input, or an object that holds both."""
         opener = (yield from scan.among(self.opening)) or ""
@@ -65,15 +65,11 @@ class _ReAct(NamedJson):
         if brace:
             scan.take(brace)
             sink.begin(head.name)
-            unclosed = list[str]()
-            if not (yield from value(scan, sink, sink.piece, unclosed, direct=True)):
-                if not scan.rest() and scan.ended:
-                    return False
-                sink.fail()
-                if not unclosed or not (yield from skip_json(scan, unclosed)):
-                    return False
-            yield from take_surplus(scan, sink, (fence,) if fence else (")",) if head.mark == "(" else ())
-            return (yield from _ends(scan, sink, fence or (")" if head.mark == "(" else "")))
+            closer = fence or (")" if head.mark == "(" else "")
+            if not (yield from own_arguments(scan, sink)):
+                return False
+            yield from take_surplus(scan, sink, (closer,) if closer else ())
+            return (yield from _ends(scan, sink, closer))
         return not fence and head.mark != "(" and (yield from _line(scan, sink, tools, head.name, head.end))
 
 
@@ -160,7 +156,7 @@ def _encoded(text: str, keys: tuple[str, ...]) -> str:
 
 def _blob(scan: Scanner, sink: CallSink, tools: Toolbox, *, fenced: bool) -> Step[bool]:
     """One object that begins here, read whole."""
-    found = yield from complete_value(scan)
+    found = yield from whole_value(scan)
     if found is None:
         return False
     raw = dict(members(found.json))

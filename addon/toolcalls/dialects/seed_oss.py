@@ -5,7 +5,8 @@ are read where the schema asks for one, and written as JSON, which the engines t
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.functiontag import FunctionTag
+from toolcalls.shapes.tags.content import Printed
+from toolcalls.shapes.tags.form import FunctionTags
 
 ABOUT = About(
     form="function tags",
@@ -20,4 +21,4 @@ ABOUT = About(
 </seed:tool_call>""",
 )
 
-DIALECT = FunctionTag("seed_oss", wrapper="seed:tool_call", written="inline")
+DIALECT = FunctionTags("seed_oss", wrappers=("seed:tool_call",), bare=False, content=Printed("inline"))

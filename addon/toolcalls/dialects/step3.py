@@ -8,9 +8,12 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.tags.attributed import Attributed
+from toolcalls.shapes.json.jsonvalue import accept
+from toolcalls.shapes.spaced_closers import section_end
 from toolcalls.shapes.tags.content import Verbatim
-from toolcalls.shapes.tags.tags import Tags
+from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.tag_patterns import Tags
+from toolcalls.shapes.words import barred
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -25,18 +28,13 @@ ABOUT = About(
 )
 
 
-def _token(word: str) -> tuple[str, str]:
-    """A special token in each spelling, the model's own first."""
-    return f"<｜{word}｜>", f"<|{word}|>"
-
-
-_BEGIN, _END = _token("tool_calls_begin"), _token("tool_calls_end")
-_LEAD = (_token("tool_call_begin"), ("function",), _token("tool_sep"))
-_CALL_END = _token("tool_call_end")
+_BEGIN, _END = barred("tool_calls_begin"), barred("tool_calls_end")
+_LEAD = (barred("tool_call_begin"), ("function",), barred("tool_sep"))
+_CALL_END = barred("tool_call_end")
 _WORD = tuple(f"function{token}" for token in _LEAD[2])
 
 
-class _Step3(Attributed):
+class _Step3(TagForm):
     """The calls' elements, each between tokens of its own."""
 
     @cached_property
@@ -62,16 +60,9 @@ class _Step3(Attributed):
             scan.take(lead)
             if not (yield from self.one(scan, sink, tools, tag)):
                 return False
-            own = yield from _take(scan, _CALL_END)
-        if not begun:
-            return False
-        if (yield from _take(scan, _END)):
-            return True
-        if wrapped and scan.stops_short(_END):
-            sink.note_repair("missing_closer")
-            scan.take(scan.rest())
-            return True
-        return own
+            own = yield from accept(scan, *_CALL_END)
+        ended = begun and (yield from section_end(scan, sink, _END) if wrapped else accept(scan, *_END))
+        return ended or own
 
     def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Also after its tokens."""
@@ -92,13 +83,6 @@ class _Step3(Attributed):
         lead = "".join(spellings[0] for spellings in _LEAD)
         blocks = "".join(f"{lead}{self.write_call(call, tools)}{_CALL_END[0]}" for call in calls)
         return f"{_BEGIN[0]}{blocks}{_END[0]}" if blocks else ""
-
-
-def _take(scan: Scanner, literals: tuple[str, ...]) -> Step[bool]:
-    space = yield from scan.space()
-    literal = yield from scan.among(literals, space)
-    scan.take(space + len(literal) if literal else 0)
-    return literal is not None
 
 
 DIALECT = _Step3("step3", wrappers=(), prefix=("steptml:",), content=Verbatim(), line="", place="anywhere")

@@ -7,12 +7,13 @@ for tags with names in them.
 """
 
 import re
-from collections.abc import Sequence
+from functools import partial
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.headers.namedelements import NAME_ELEMENTS, NamedElements
-from toolcalls.shapes.json.jsontags import JsonTags
+from toolcalls.shapes.headers.name_in_element import NAME_ELEMENTS, NameInElement
+from toolcalls.shapes.json.marked_json import MarkedJson
+from toolcalls.shapes.tags.value_end import closed_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -40,17 +41,17 @@ _MAX_LOOK = 512  # characters in which the next tag must be whole
 _LONGEST = 16  # characters of a value's closer, and some more
 
 
-class _Stripped:
+class _Stripped(Grammar):
     name = "stripped_tags"
-    place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
-    _json = JsonTags(
+    place = "start"
+    _json = MarkedJson(
         "stripped_tags",
         opening=tuple(f"{tag}>" for tag in _TAGS),
         closing=tuple(f"{lost}{tag}>" for tag in _TAGS for lost in ("/", "</", "")),
+        line="\n",
     )
 
-    _elements = NamedElements("stripped_tags", opening=tuple(f"{tag}>" for tag in _TAGS))
+    _elements = NameInElement("stripped_tags", opening=tuple(f"{tag}>" for tag in _TAGS))
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What is left of a tag with an object or a declared name after it, and such a name before a key."""
@@ -58,8 +59,6 @@ class _Stripped:
         named = [f"tool_call>{gap}{name}" for name in names for gap in _GAPS]
         elements = [f"{tag}>{gap}{name}" for tag in _TAGS for gap in _DEEP_GAPS for name in NAME_ELEMENTS]
         return (*objects, *named, *elements, *(f"{name}{gap}arg_key>" for name in names for gap in _GAPS))
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
@@ -86,10 +85,10 @@ class _Stripped:
                 break
             scan.take(len(key.group()))
             value = arguments.value(tools.key(head["name"], key["key"]))
-            text = yield from _value(scan, sink)
-            if text is None:
+            closed = yield from closed_value(scan, sink, _CLOSER, _LONGEST, partial(_goes_on, scan))
+            if closed is None:
                 return False
-            value.add(text)
+            value.add(closed.text)
             value.end()
         end = yield from _ahead(scan, _END, 0)
         if end is None and scan.cut:
@@ -100,11 +99,8 @@ class _Stripped:
         arguments.end()
         return True
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """Hermes' form without its brackets."""
-        return self._json.write(calls, tools)
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        return self._json.write([call], tools)
 
 
 def _ahead(scan: Scanner, pattern: re.Pattern[str], ahead: int) -> Step[re.Match[str] | None]:
@@ -120,29 +116,12 @@ def _ahead(scan: Scanner, pattern: re.Pattern[str], ahead: int) -> Step[re.Match
         yield
 
 
-def _value(scan: Scanner, sink: CallSink) -> Step[str | None]:
-    """A value with its closer, after which the call goes on; None where the reply ends before one."""
-    kept: list[str] = []
-    while True:
-        found = _CLOSER.search(scan.text, scan.pos)
-        if found is None:
-            size = scan.rest() if scan.ended else max(0, scan.rest() - _LONGEST)
-            if sink.collect(size):
-                kept.append(scan.take(size))
-            else:
-                scan.take(size)
-            if scan.ended:
-                return None
-            yield
-            continue
-        kept.append(scan.take(found.start() - scan.pos))
-        size = len(found.group())
-        space = yield from scan.space(size)
-        ends = (yield from _ahead(scan, _KEY, space)) or (yield from _ahead(scan, _END, space))
-        if ends or (scan.ended and not scan.cut and scan.rest() == space):
-            scan.take(size)
-            return "".join(kept)
-        kept.append(scan.take(size))
+def _goes_on(scan: Scanner, closer: str) -> Step[bool]:
+    """Whether the call goes on behind this closer, which is here."""
+    space = yield from scan.space(len(closer))
+    if (yield from _ahead(scan, _KEY, space)) or (yield from _ahead(scan, _END, space)):
+        return True
+    return scan.ended and not scan.cut and scan.rest() == space
 
 
 DIALECT = _Stripped()

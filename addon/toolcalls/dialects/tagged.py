@@ -15,7 +15,7 @@ from typing import Any
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.tags.nested import SchemaPlace
-from toolcalls.shapes.tags.tagnamed import TagNamed
+from toolcalls.shapes.tags.tool_elements import ToolElements
 from toolcalls.shapes.tags.undeclared import undeclared_elements
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import items, members, quote
@@ -87,19 +87,19 @@ _FILES, _RANGE, _RANGES = "files", "line_range", "line_ranges"
 _LINES = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*")
 
 
-class _Tagged(TagNamed):
+class _Tagged(ToolElements):
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call, or what would be one if the tool declared its parameters."""
         opener = yield from scan.among(tuple(tag for tag in self.openers(tools.names) if tag[1:-1] in tools))
         if opener is None:
             return (yield from super().read(scan, sink, tools))
-        known = (f"</{opener[1:]}", *self._opening(opener[1:-1], tools))
+        known = (f"</{opener[1:]}", *self.opening(opener[1:-1], tools))
         if (yield from closer_among(scan, known, (yield from scan.space(len(opener)))))[1]:
             return (yield from super().read(scan, sink, tools))
         return (yield from undeclared_elements(scan, sink, tools, opener))
 
-    def _structure(self, text: str, place: SchemaPlace, sink: CallSink) -> str:
-        made = super()._structure(text, place, sink)
+    def structure(self, text: str, place: SchemaPlace, sink: CallSink) -> str:
+        made = super().structure(text, place, sink)
         item = place.item()
         if place.path != (_FILES,) or not item.knows(_RANGES) or item.knows(_RANGE):
             return made

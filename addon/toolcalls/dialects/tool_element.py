@@ -5,7 +5,7 @@ its parameters: any other text in such an element is a value (`zeroclaw`, `tagge
 """
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.headers.jsonelement import JsonElement
+from toolcalls.shapes.headers.name_in_tag import NameInTag
 from toolcalls.shapes.json.jsonvalue import object_of
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -20,7 +20,7 @@ ABOUT = About(
 )
 
 
-class _Element(JsonElement):
+class _Element(NameInTag):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Each declared tool's tag."""
         return tuple(f"<{name}>" for name in names)

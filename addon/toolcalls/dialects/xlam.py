@@ -6,7 +6,7 @@ after `[TOOL_CALLS]` by `mistral`: who names this one means both.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.json.openjson import OpenJson
+from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
@@ -17,4 +17,4 @@ ABOUT = About(
 [{"name": "read_file", "arguments": {"path": "src/a.ts"}}]""",
 )
 
-DIALECT = OpenJson("xlam", fences=(("", ""), ("```json", "```"), ("```", "```")), brackets=("[",))
+DIALECT = UnmarkedJson("xlam", fences=(("", ""), ("```json", "```"), ("```", "```")), brackets=("[",))

@@ -8,14 +8,13 @@ anchors and aliases are refused, and so is a body that is too long or nested too
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
 from toolcalls.shapes.spaced_closers import closer_among
-from toolcalls.shapes.tags.elements import character
 from toolcalls.shapes.tags.emptyelement import empty_element, empty_openers
 from toolcalls.shapes.tags.nested import NAME, SchemaPlace
 from toolcalls.text.scanner import SPACE, Scanner, Step
@@ -38,8 +37,12 @@ content: |
 
 _MAX_BODY = 256 * 1024  # characters
 _MAX_DEPTH = 32
-_KEY = re.compile(r"[ ]{0,8}(?:\"([\w.$ -]{1,128})\"|'([\w.$ -]{1,128})'|([\w.$-]{1,128}))[ ]{0,4}:(?=[ \r\n])")
-_ARRIVING = re.compile(r"[ ]{0,8}(?:[\"']?[\w.$ -]{0,128}[\"']?[ ]{0,4}:?)?")
+# The rest of the tag's line, and a key with its colon on the next one, where the body begins.
+_KEY = re.compile(
+    r"""[ \t\r]{0,8}\n()[ ]{0,8}(?:"([\w.$ -]{1,128})"|'([\w.$ -]{1,128})'|([\w.$-]{1,128}))[ ]{0,4}:(?=[ \r\n])"""
+)
+_ARRIVING = re.compile(r"""[ \t\r]{0,8}(?:\n[ ]{0,8}(?:["']?[\w.$ -]{0,128}["']?[ ]{0,4}:?)?)?""")
+_MAX_KEY = 160  # characters of it
 _WORDS = {"": "null", "~": "null"} | {
     spelt: word for word in ("null", "true", "false") for spelt in (word, word.capitalize(), word.upper())
 }
@@ -51,18 +54,13 @@ class _Refused(ValueError):
     """The body is no mapping that is read here."""
 
 
-class YamlXml:
-    """The grammar of YAML in elements."""
-
+class YamlXml(Grammar):
     name = "yaml_xml"
-    place: OpenerPlace = "line"
-    stray_words: tuple[str, ...] = ()
+    between = "\n\n"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The tags of each declared tool."""
         return (*_tags(names), *empty_openers(names))
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
@@ -81,11 +79,11 @@ class YamlXml:
             sink.piece("{}")
             sink.end()
             return True
-        while (yield from character(scan, offset)) in (" ", "\t", "\r") and offset < len(opener) + 8:
-            offset += 1
-        if (yield from character(scan, offset)) != "\n" or not (yield from _mapping(scan, offset + 1, name, tools)):
+        mapping = yield from scan.match(_KEY, _ARRIVING, offset, _MAX_KEY)
+        declared = tools.keys(name)
+        if mapping is None or (declared and mapping.group(mapping.lastindex or 0) not in declared):
             return False
-        scan.take(offset + 1)
+        scan.take(mapping.start(1) - scan.pos)
         sink.begin(name)
         body = yield from _body(scan, closer)
         if body is None:
@@ -99,13 +97,7 @@ class YamlXml:
         sink.end()
         return True
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """One element a call, one empty line between calls; "" for no calls."""
-        return "\n\n".join(self._write_call(call, tools) for call in calls)
-
-    def _write_call(self, call: Call, tools: Toolbox) -> str:
+    def write_call(self, call: Call, tools: Toolbox) -> str:
         if not NAME.fullmatch(call.name) or call.name not in tools.names:
             raise Unwritable(f"{call.name!r} is not a declared name that a tag can have")
         pairs = members(call.arguments)
@@ -127,19 +119,6 @@ DIALECT = YamlXml()
 def _tags(names: tuple[str, ...]) -> tuple[str, ...]:
     """The opening tag of each tool."""
     return tuple(f"<{name}>" for name in dict.fromkeys(names) if NAME.fullmatch(name))
-
-
-def _mapping(scan: Scanner, ahead: int, name: str, tools: Toolbox) -> Step[bool]:
-    """Whether a key of the tool with its colon is here, or the first key of one that declares none."""
-    while True:
-        text, at = scan.text, scan.pos + ahead
-        found = _KEY.match(text, at)
-        if found is not None:
-            declared = tools.keys(name)
-            return not declared or (found[1] or found[2] or found[3]) in declared
-        if scan.ended or _ARRIVING.fullmatch(text, at) is None:
-            return False
-        yield
 
 
 def _body(scan: Scanner, closer: str) -> Step[str | None]:

@@ -8,13 +8,13 @@ one of these forms or as a JSON object, and that is what is written.
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.json.callobject import CallObject
+from toolcalls.shapes.json.call_block import CallRules
+from toolcalls.shapes.json.call_reader import CallReader
+from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.jsonvalue import accept, checked
-from toolcalls.shapes.json.surplus import take_surplus
 from toolcalls.shapes.words import NAME, character, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -31,23 +31,21 @@ shell>ls -la""",
 )
 
 _FENCE, _FENCE_END = "```tool_call", "```"
+_RULES = CallRules(sure=False, arguments="", ends=(_FENCE_END,))
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _LINE_END = re.compile(r"[\r\n]")
 _PROGRAMS = ("command", "cmd", "code", "script")  # what tools that run something require, whatever else they take
 _MAX_VALUE = 4096  # characters of a value between tags, which is looked at whole
 
 
-class _Zeroclaw:
+class _Zeroclaw(Grammar):
     name = "zeroclaw"
-    place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
+    place = "start"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The fence, and each declared name with what may follow it."""
         short = [name for name in names if _NAME.fullmatch(name)]
         return (_FENCE, *(form for name in short for form in (f"{name}>", f"{name}/", f"<{name}>")))
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
@@ -61,25 +59,19 @@ class _Zeroclaw:
             return (yield from accept(scan, _FENCE_END))
         return (yield from _in_fence(scan, sink, tools))
 
-    # Writing
-
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One fence a call, with a JSON object in it; "" for no calls."""
-        blocks = []
-        for call in calls:
-            checked(call._replace(name=call.name.strip()))
-            body = f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
-            blocks.append(f"{_FENCE}\n{body}\n{_FENCE_END}")
-        return "\n".join(blocks)
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        checked(call._replace(name=call.name.strip()))
+        return f'{_FENCE}\n{{"name": {quote(call.name)}, "arguments": {call.arguments}}}\n{_FENCE_END}'
 
 
 def _in_fence(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     """A JSON object and the fence's end."""
-    call = CallObject(scan, sink, tools, stream=True)
-    if not (yield from call.read()):
-        broken = yield from call.skip_broken((_FENCE_END,))
-        if call.begun and (broken or not scan.ended) and (yield from accept(scan, _FENCE_END)):
-            sink.end()
+    reader = CallReader(scan, sink, tools, _RULES)
+    call = yield from reader.object()
+    if not call.whole:
+        broken = yield from reader.skip_broken(call)
+        if reader.open and (broken or not scan.ended) and (yield from accept(scan, _FENCE_END)):
+            reader.end()
             return True
         return False
     if call.problem is not None:
@@ -88,11 +80,10 @@ def _in_fence(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     closed = yield from accept(scan, _FENCE_END)
     if not closed and scan.ended and scan.cut:
         return False
-    if not call.begun:
-        call.begin()
+    reader.report(call)
     if not closed:
         sink.note_repair("missing_closer")
-    sink.end()
+    reader.end()
     return True
 
 
@@ -165,9 +156,7 @@ def _between_tags(scan: Scanner, sink: CallSink, tools: Toolbox, name: str, key:
     scan.take(at + len(closer))
     sink.begin(name)
     arguments = Arguments(sink, tools, name)
-    value = arguments.value(key)
-    value.add(text.removesuffix("\r"))
-    value.end()
+    arguments.text(key, text.removesuffix("\r"))
     arguments.end()
     return True
 

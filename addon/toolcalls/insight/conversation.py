@@ -77,7 +77,7 @@ class RequestSummary:
     answered     the ids of the calls whose results it brings
     session      the id of the session where the body holds one, "" where it does not
     unread       why there are no messages, "" when there are or need not be
-    left_out     how many messages was before these
+    left_out     number of earlier messages left out
     """
 
     messages: tuple[Message, ...] = ()

@@ -4,8 +4,6 @@ What models, servers and clients said is text here and never markup: it enters t
 and shows characters that hide or turn others. The pages can be read without a script up to a size (mitmweb's has one
 for what is new, the file one that lists, searches and unpacks), load nothing, and say so in a content security policy:
 style and script by their hash.
-
-Past 300 lines: both pages are made of the same few pieces, which are here side by side.
 """
 
 import json

@@ -42,7 +42,7 @@ _role = msgspec.json.Decoder(_Named).decode
 class Body:
     """A request's members, without the envelope that Code Assist puts around them.
 
-    messages   the last of the list of messages, `left_out` how many was before them
+    messages   the last of the list of messages, `left_out` is the number of earlier messages
     tools      the first declarations
     json       a request with these messages alone, for whoever reads its API
     """
@@ -61,7 +61,6 @@ class Body:
         return dict(islice(found, SETTINGS))
 
     def text(self, key: str) -> str:
-        """A member that is a string, "" for any other."""
         return rawjson.word(self.members, key)
 
     def beginning(self, count: int) -> "Body":

@@ -148,4 +148,4 @@ def _category(name: str) -> set[int]:
 
 
 def _class(characters: frozenset[int]) -> str:
-    return "[" + "".join(f"\\x{one:02x}" for one in sorted(characters)) + "]" if characters else "[^\\x00-\\xff]"
+    return "[" + "".join([f"\\x{one:02x}" for one in sorted(characters)]) + "]" if characters else "[^\\x00-\\xff]"

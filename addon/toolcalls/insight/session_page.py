@@ -1,7 +1,6 @@
 """One session as HTML: its turns one below the other, each with its calls, its times and what its request changed.
 
 It is made in blocks, one element each, so that mitmweb's page can put in place what is new and leave the rest alone.
-Over 300 lines: a turn has many parts, and each is a few lines.
 """
 
 from collections.abc import Callable, Sequence

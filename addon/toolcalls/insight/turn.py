@@ -3,8 +3,6 @@
 A turn holds no body. Texts in it are beginnings, with secrets taken out, so a turn may be kept for long and shown to
 whoever may see mitmproxy's page; of the messages of its request more is kept, and searched for secrets when it is asked
 for. `turn_of` does all the work that a turn costs; it is linear in the exchange.
-
-A little over 300 lines: a turn has many parts, and each is a line or two here.
 """
 
 from collections.abc import Mapping, Sequence

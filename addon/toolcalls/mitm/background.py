@@ -12,7 +12,7 @@ from typing import Any
 from mitmproxy import exceptions, http
 from mitmproxy.utils import asyncio_utils
 
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
 
 logger = logging.getLogger(__name__)
 

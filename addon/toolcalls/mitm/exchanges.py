@@ -21,17 +21,18 @@ from weakref import WeakKeyDictionary, WeakSet
 from mitmproxy import ctx, http
 from mitmproxy.flow import Error
 
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.content_codings import UnknownCoding, decoder_of
+from toolcalls.flows.error_replies import answer, quoting_body, reading_of
+from toolcalls.flows.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for, wire_for
+from toolcalls.flows.reply_forms import form_of, unreadable_charset
+from toolcalls.flows.request_signing import signs_header
 from toolcalls.insight import report
-from toolcalls.mitm import flow_metadata, hook_work
-from toolcalls.mitm.content_codings import UnknownCoding, decoder_of
-from toolcalls.mitm.error_replies import answer, quoting_body, reading_of
-from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for, wire_for
+from toolcalls.mitm import hook_work
 from toolcalls.mitm.hook_work import Run
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.options import Options
-from toolcalls.mitm.reply_forms import form_of, unreadable_charset
 from toolcalls.mitm.reporting import LIVE, Reporter, exchange_label, log_losses
-from toolcalls.mitm.request_signing import signs_header
 from toolcalls.mitm.response_tap import ResponseTap
 from toolcalls.mitm.unknown_apis import UnknownAPIs
 from toolcalls.mitm.websocket_hooks import WebSocketHooks
@@ -219,7 +220,7 @@ class Exchanges:
         await run(lambda: tap.whole(body if recorded is None else recorded))
         if plan.may_change:
             response.headers.pop("content-encoding", None)
-        flow_metadata.store_bodies(response, flow.metadata, tap)
+        flow_metadata.store_bodies(response, flow.metadata, tap.bodies, encoded=tap.encoded)
         self._report(flow, tap.exchange)
 
     async def _end(self, run: Run, flow: http.HTTPFlow, *, cut: bool) -> None:
@@ -246,7 +247,7 @@ class Exchanges:
                 tap.abort()
             else:
                 await run(tap.close)
-            flow_metadata.store_bodies(response, flow.metadata, tap)
+            flow_metadata.store_bodies(response, flow.metadata, tap.bodies, encoded=tap.encoded)
             self._report(flow, tap.exchange)
         elif (body := quoting_body(flow)) is not None:
             if (plan := self._plan(flow)) is not None and flow.live and not cut:
@@ -265,7 +266,7 @@ class Exchanges:
             tap.abort()
         else:
             out = await run(lambda: tap.whole(body))
-            flow_metadata.store_bodies(response, flow.metadata, tap)
+            flow_metadata.store_bodies(response, flow.metadata, tap.bodies, encoded=tap.encoded)
             flow_metadata.replace_reply_body(response, body, out)
         self._report(flow, tap.exchange)
 

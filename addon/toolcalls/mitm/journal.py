@@ -14,12 +14,9 @@ from typing import Any
 from mitmproxy import http
 
 from toolcalls.insight.redaction import redacted_url
-from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, VERDICT_FIELDS
+from toolcalls.insight.vocabulary.fields import LOG_FIELDS, LOG_VERDICT_FIELDS
 from toolcalls.insight.vocabulary.statuses import FAILED_STATUS
 from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile
-
-_VERDICT = [name for name, field in VERDICT_FIELDS.items() if field.in_log]
-EXCHANGE = [name for name, field in EXCHANGE_FIELDS.items() if field.in_log and field.in_report]
 
 
 class Journal:
@@ -40,11 +37,13 @@ class Journal:
             "flow": flow.id,
             "host": flow.request.pretty_host,
             "path": redacted_url(flow.request.path.partition("?")[0]),
-            **{key: report[key] for key in EXCHANGE},
+            **{key: report[key] for key in LOG_FIELDS},
         }
-        lines = [exchange | {key: verdict.get(key) for key in _VERDICT} for verdict in report["verdicts"]]
+        lines = [exchange | {key: verdict.get(key) for key in LOG_VERDICT_FIELDS} for verdict in report["verdicts"]]
         if report["failure"]:
-            lines.append(exchange | dict.fromkeys(_VERDICT) | {"status": FAILED_STATUS, "reason": report["failure"]})
+            lines.append(
+                exchange | dict.fromkeys(LOG_VERDICT_FIELDS) | {"status": FAILED_STATUS, "reason": report["failure"]}
+            )
         if lines:
             self._file.append("".join(json.dumps(line) + "\n" for line in lines).encode("ascii"))
 

@@ -16,10 +16,9 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import contentviews, ctx, hooks, http
 
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.progress import progress_of
+from toolcalls.flows import flow_metadata
+from toolcalls.mitm.in_progress import progress_of, replies_in_progress
 from toolcalls.mitm.response_tap import ResponseTap
-from toolcalls.mitm.websocket.connection import replies_in_progress
 
 INTERVAL = 0.3  # seconds between two looks at a reply
 _MOST = 8  # replies that are shown at one look; others have their turn at the next

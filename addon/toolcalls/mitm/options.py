@@ -12,11 +12,12 @@ from mitmproxy import ctx, exceptions
 from mitmproxy.addonmanager import Loader
 
 from toolcalls.config import ConfigError
+from toolcalls.config.amounts import bytes_of, seconds_of
 from toolcalls.config.mistakes import did_you_mean
 from toolcalls.mitm import services
 from toolcalls.mitm.config_file import ConfigFile
 from toolcalls.mitm.declared_options import OPTIONS
-from toolcalls.mitm.recording.limits import Limits, bytes_of, seconds_of
+from toolcalls.mitm.recording.limits import Limits
 
 if TYPE_CHECKING:
     from toolcalls.mitm.health import Health

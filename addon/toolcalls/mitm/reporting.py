@@ -6,17 +6,17 @@ from typing import Any
 
 from mitmproxy import http
 
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.exchange_plan import ExchangePlan
+from toolcalls.flows.recorded_verdicts import as_recorded, beside, joined, judged, same_verdicts
+from toolcalls.flows.websocket.turns import store_report, turn_reports
 from toolcalls.insight import report
 from toolcalls.insight.agents import agent_named
 from toolcalls.insight.redaction import redacted_text, redacted_url
-from toolcalls.mitm import flow_metadata
-from toolcalls.mitm.exchange_plan import ExchangePlan
 from toolcalls.mitm.log_line import log_line
 from toolcalls.mitm.options import Options
-from toolcalls.mitm.recorded_verdicts import as_recorded, beside, joined, judged, same_verdicts
 from toolcalls.mitm.run_totals import RunTotals
 from toolcalls.mitm.shared_memory import SharedMemory
-from toolcalls.mitm.websocket.turns import store_report, turn_reports
 from toolcalls.replies.exchange import Exchange
 
 logger = logging.getLogger(__name__)

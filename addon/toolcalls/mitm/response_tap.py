@@ -9,8 +9,8 @@ A tap holds no reference to its flow: in a cycle both bodies would stay until th
 
 from collections.abc import Sequence
 
-from toolcalls.mitm.content_codings import Decoder
-from toolcalls.mitm.timed_bodies import ReplyBodies
+from toolcalls.flows.content_codings import Decoder
+from toolcalls.flows.timed_bodies import ReplyBodies
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires.frames import Form
 

@@ -17,7 +17,7 @@ from hashlib import blake2b
 import msgspec
 from mitmproxy import http
 
-from toolcalls.mitm.content_codings import CodingError, decoded
+from toolcalls.flows.content_codings import CodingError, decoded
 from toolcalls.mitm.options import Options
 from toolcalls.request import Tool
 from toolcalls.requests.call_memory import CallMemory, Remembered

@@ -19,7 +19,7 @@ from toolcalls.insight.redaction import redacted_text
 from toolcalls.insight.report import visible
 from toolcalls.insight.turn import server_of
 from toolcalls.insight.vocabulary.statuses import SEVERITY
-from toolcalls.mitm.judging import Candidate
+from toolcalls.mitm.conditions import Candidate
 from toolcalls.mitm.views.message import report_of
 from toolcalls.shapes import Call
 

@@ -16,9 +16,9 @@ from mitmproxy import http
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 
+from toolcalls.flows.flow_records import failure_report, has_report, records_of
 from toolcalls.insight.exports.otel import otlp
 from toolcalls.insight.exports.otel_live import LiveSpans
-from toolcalls.mitm.flow_records import failure_report, has_report, records_of
 from toolcalls.route import Price
 
 _WAITING = 512  # flows whose spans are to be made

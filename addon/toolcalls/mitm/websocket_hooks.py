@@ -8,16 +8,17 @@ from weakref import WeakKeyDictionary, WeakSet
 from mitmproxy import http
 from mitmproxy.websocket import WebSocketMessage
 
+from toolcalls.flows.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for
+from toolcalls.flows.recorded_verdicts import as_recorded
+from toolcalls.flows.websocket.connection import Connection, replay
+from toolcalls.flows.websocket.turns import TURNS_KEY, store_original, turn_reports
+from toolcalls.flows.websocket.upgrade import may_block, refusal, websocket_wire
 from toolcalls.insight import report
-from toolcalls.mitm.exchange_plan import ExchangePlan, ReplyNotParsed, plan_for
+from toolcalls.mitm.in_progress import open_connections
 from toolcalls.mitm.live import Live
 from toolcalls.mitm.options import Options
-from toolcalls.mitm.recorded_verdicts import as_recorded
 from toolcalls.mitm.reporting import Reporter, exchange_label, log_losses
-from toolcalls.mitm.websocket.connection import Connection, open_connections, replay
-from toolcalls.mitm.websocket.injection import injector_for
-from toolcalls.mitm.websocket.turns import TURNS_KEY, store_original, turn_reports
-from toolcalls.mitm.websocket.upgrade import may_block, refusal, websocket_wire
+from toolcalls.mitm.websocket_injection import injector_for
 from toolcalls.replies.exchange import Exchange
 
 logger = logging.getLogger(__name__)

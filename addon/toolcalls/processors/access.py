@@ -8,8 +8,6 @@ Written to fail closed: what cannot be evaluated while a rule that blocks may ho
 more after a decision is looked at again, since readers of JSON take the last one. A rule that blocks takes a name in
 any spelling that a client may take for it (`spellings`), and an argument wherever it is in the call; a rule that
 allows takes neither.
-
-Past 300 lines: names and arguments are judged by one principle, and must be read against each other.
 """
 
 import re

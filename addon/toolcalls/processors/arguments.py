@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from toolcalls.values.conversion import members
+from toolcalls.values.json_tokenizer import Marks
 
 _STRUCTURE = re.compile(r'["{}\[\],]')
-_IN_STRING = re.compile(r'["\\]')
 # Arguments in which tools that call other tools are given that call's own, some as JSON in a string.
 _CARRIERS = frozenset({"arguments", "args", "input", "kwargs", "parameters", "params"})
 
@@ -20,14 +20,13 @@ _CARRIERS = frozenset({"arguments", "args", "input", "kwargs", "parameters", "pa
 class Arguments:
     """Reads one argument object. `broken`: it is none, and nothing more comes of it; `whole`: its brace is closed."""
 
-    __slots__ = ("_comma", "_depth", "_escaped", "_string", "_text", "broken", "whole")
+    __slots__ = ("_comma", "_depth", "_marks", "_text", "broken", "whole")
 
     def __init__(self) -> None:
         self._text: list[str] = []  # of the member that has not ended
         self._comma = False  # the latest member had one after it
         self._depth = 0
-        self._string = False
-        self._escaped = False
+        self._marks = Marks(_STRUCTURE)
         self.broken = False
         self.whole = False
 
@@ -35,21 +34,9 @@ class Arguments:
         """The members that `piece` makes final: decoded key, raw JSON text."""
         found: list[tuple[str, str]] = []
         start = at = 0
-        while at < len(piece) and not self.broken:
-            if self._escaped:
-                self._escaped = False
-                at += 1
-                continue
-            mark = (_IN_STRING if self._string else _STRUCTURE).search(piece, at)
-            if mark is None:
-                break
-            at = mark.end()
-            sign = mark[0]
-            if sign == '"':
-                self._string = not self._string
-            elif sign == "\\":
-                self._escaped = True
-            elif sign in "{[":
+        while not self.broken and (at := self._marks.next(piece, at)) > 0:
+            sign = piece[at - 1]
+            if sign in "{[":
                 self._depth += 1
                 if self._depth == 1:
                     self._open(piece[start : at - 1], sign)

@@ -10,8 +10,6 @@ mentioned. From then on only parameters that a rule may ask for are held, and JS
 tag is far before it and is never closed. If a held call is forbidden, all of it goes; otherwise the parameter or the
 closer goes without which no reading has it. All limits are places in the text, so it does not matter in which pieces it
 comes.
-
-Past 300 lines: one state machine, whose states must be read against each other.
 """
 
 from collections.abc import Sequence

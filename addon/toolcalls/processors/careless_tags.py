@@ -15,10 +15,9 @@ from typing import Any, Literal
 from toolcalls.dialects import all_dialects
 from toolcalls.processors.careless_xml import without_marks
 from toolcalls.processors.json_members import Members, members_of
-from toolcalls.shapes.json.jsontags import JsonTags
-from toolcalls.shapes.tags.attributed import Attributed
-from toolcalls.shapes.tags.functiontag import FunctionTag
-from toolcalls.shapes.tags.tagnamed import TagNamed
+from toolcalls.shapes.json.marked_json import MarkedJson
+from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.tool_elements import ToolElements
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 
@@ -93,17 +92,17 @@ class Tags:
         self.function = False
         keys = {*NESTED, *(key for name in tools.names for key in tools.keys(name))}
         for form in forms:
-            if isinstance(form, TagNamed):
+            if isinstance(form, ToolElements):
                 known: Mapping[str, tuple[str, ...]] = form.known
                 self._known.update({name: frozenset(of_it) for name, of_it in known.items()})
                 keys.update(*known.values())
                 names = [*known, *(name for name in ruled if _PLAIN.fullmatch(name)), *tools.names]
                 self._by_element.update({name.casefold(): name for name in names})
-            elif isinstance(form, Attributed):
-                self._called.update(name.casefold().rpartition(":")[2] for name in (form.call, *form.misspelt))
-            elif isinstance(form, FunctionTag):
+            elif isinstance(form, TagForm) and form.names == "assigned":
                 self.function = True
-            elif isinstance(form, JsonTags):
+            elif isinstance(form, TagForm):
+                self._called.update(name.casefold().rpartition(":")[2] for name in (form.call, *form.misspelt))
+            elif isinstance(form, MarkedJson):
                 self._objects.update(tag.strip("</> ").casefold() for tag in (*form.opening, *form.closing))
         # Some parsers take such a tag up to the first `>`, whatever comes before that.
         named = "|".join(map(re.escape, sorted({*self._called, "parameter"})))

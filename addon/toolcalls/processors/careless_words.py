@@ -5,8 +5,6 @@ matter (`pkg/agent/tools/parser.go` of https://github.com/entrhq/forge). Continu
 finds its words anywhere in a line and in any case, and takes the last of two arguments (`parseSystemToolCall.ts` of
 https://github.com/continuedev/continue). ReAct parsers search for `Action:`, whatever comes before it, and take all
 that follows `Action Input:`, or JSON in a fence or in the open (the output parsers of LangChain, LlamaIndex, CrewAI).
-
-A little over 300 lines: the forms share what bounds them, and how they read JSON.
 """
 
 import json

@@ -2,8 +2,6 @@
 
 Events wait in a queue after the first call that is undecided (`decisions`). Text that leaves is searched for repeated
 passages and goes through the filters; texts of our own are inserted where they belong.
-
-Past 300 lines by a few: the short ways are in here with the long ones, and must do what those do.
 """
 
 from collections import deque
@@ -50,13 +48,11 @@ class Chain:
         self._out: list[Left] = []
 
     def is_stopped(self) -> bool:
-        """Whether the reply was stopped: nothing of it leaves any more."""
         return bool(self._state.stopped_by)
 
     # Text that just passes
 
     def quiet(self, piece: str) -> bool:
-        """Whether nothing can happen to a piece of plain text."""
         if self._queue or self.silent or not self._inserter.quiet:
             return False
         if self._loops_act and not self._state.repeats_nothing(self, piece):
@@ -64,7 +60,6 @@ class Chain:
         return self._filters is None or self._filters.quiet(piece)
 
     def passed(self, piece: str) -> bool:
-        """A quiet piece of text has left; always True."""
         self._inserter.shown(piece)
         if self._filters is not None:
             self._filters.passed(piece)
@@ -73,11 +68,9 @@ class Chain:
         return True
 
     def streams(self, piece: CallPiece) -> bool:
-        """Whether the next piece of a call in text leaves as it is, its markup with it. If so, it has been seen."""
         return not self._queue and self._decisions.streams(piece, native=False)
 
     def held(self, markup: Markup, piece: CallPiece) -> list[Left] | None:
-        """What leaves when the next two events are those of the call that waits alone. None: `read` takes them."""
         head = self._queue[0][2] if self._queue and self._alone else None
         if head is None:
             return None
@@ -87,19 +80,16 @@ class Chain:
         return self._taken_out()
 
     def passes_piece(self, piece: CallPiece) -> bool:
-        """Whether the next piece of a native call leaves as it is. If so, it has been seen."""
         return not self._queue and self._decisions.streams(piece, native=True)
 
     # In
 
     def read(self, events: Sequence[Event]) -> list[Left]:
-        """The next events that were read from text."""
         for event in events:
             self._receive(event, native=False)
         return self._taken_out()
 
     def native(self, event: CallStart | CallPiece | CallEnd) -> list[Left]:
-        """The next event of a native call."""
         self._receive(event, native=True)
         return self._taken_out()
 
@@ -128,11 +118,9 @@ class Chain:
 
     @property
     def adds_at_end(self) -> bool:
-        """Whether there is text of our own that leaves behind everything else."""
         return bool(self._decisions.late_texts)
 
     def judged(self, index: int, verdict: Verdict) -> Verdict:
-        """The verdict of a native call that was let through, with what happened to it here."""
         call = self._calls.get((True, index))
         return verdict if call is None else call.annotated(verdict)
 

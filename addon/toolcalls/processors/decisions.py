@@ -2,8 +2,6 @@
 
 A call is decided as soon as it can be: by its name, by an argument that became final, or at its end. That goes on while
 the call waits after another one. The chain says when and where it is sent.
-
-A little over 300 lines: whatever may change a call changes the same few fields of it, one after the other.
 """
 
 import sys

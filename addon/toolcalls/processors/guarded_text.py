@@ -50,7 +50,6 @@ class GuardedText:
         return self._screened.removing or self._reading.removing
 
     def passes(self, text: str) -> bool:
-        """As `ScreenedText.passes`."""
         self._passed = self._screened.passes(text)
         if not self._passed or self._queue or not self._inserter.quiet or self._reading.owner is not self:
             return False
@@ -61,7 +60,6 @@ class GuardedText:
         return True
 
     def read(self, text: str) -> Iterator[Event | str]:
-        """As `ScreenedText.read`. Raises Hidden, too."""
         passed, self._passed = self._passed, False
         if passed:
             yield from self._read(Text(text))
@@ -71,7 +69,6 @@ class GuardedText:
             yield from self._read(self._as_given(what))
 
     def finish(self) -> Iterator[Event | str]:
-        """As `ScreenedText.finish`."""
         for what in self._screened.finish():
             yield from self._read(self._as_given(what))
         if self._reading.owner is self:

@@ -8,7 +8,8 @@ Past 300 lines by a little: each report of a grammar is one short method, and al
 
 from toolcalls.events import Reason, Repair
 from toolcalls.reading.candidate import Candidate
-from toolcalls.reading.ledger import Fate, Ledger
+from toolcalls.reading.consumed import Fate
+from toolcalls.reading.ledger import Ledger
 
 
 class Quoted(Exception):
@@ -50,7 +51,9 @@ class Block:
         self._whole_call = whole_call
         self._begins_line = begins_line
         self._first: Candidate | None = None
-        self._start = ledger.at  # where the next candidate starts: the block's opener, or the end of the call before
+        self._start = (
+            ledger.text.at
+        )  # where the next candidate starts: the block's opener, or the end of the call before
 
     # What the reader asks and says
 
@@ -72,14 +75,14 @@ class Block:
 
     def trim(self) -> None:
         """What the grammar consumed after its last call is not the block's: it is read again."""
-        self._ledger.rewind(self._start)
+        self._ledger.text.rewind(self._start)
 
     def give_back(self) -> None:
         """The grammar found no call: what it consumed is to be read again, unless it was too much to hold."""
         if self._ledger.overflows():
             self._ledger.spill()
         if not self._ledger.spilled:
-            self._ledger.rewind(self._start)
+            self._ledger.text.rewind(self._start)
 
     def stop(self) -> None:
         """The grammar reads no further, since it keeps too much."""
@@ -101,12 +104,12 @@ class Block:
         elif candidate.complete and own:
             self._take_closer(self._first or candidate, candidate)
         elif candidate.complete:
-            ledger.rewind(self._start)
-        elif candidate.index is not None and ledger.fate is not Fate.SHOWN:
-            ledger.take()  # broken: what it consumed up to here was still the call's
+            ledger.text.rewind(self._start)
+        elif candidate.index is not None and ledger.text.fate is not Fate.SHOWN:
+            ledger.text.take()  # broken: what it consumed up to here was still the call's
         if candidate.reason is not None:
             ledger.show()
-            candidate.end = max(candidate.end, ledger.at) if not candidate.complete else candidate.end
+            candidate.end = max(candidate.end, ledger.text.at) if not candidate.complete else candidate.end
             ledger.shown_payload(complete=candidate.complete)
         if not candidate.waits:
             ledger.judge(candidate)
@@ -118,7 +121,7 @@ class Block:
         if own:
             self.mark_frame()
         else:
-            self._ledger.rewind(self._start)
+            self._ledger.text.rewind(self._start)
         if not self._ledger.waiting:
             self._ledger.show()
 
@@ -144,7 +147,7 @@ class Block:
         if ledger.current is not None and not ledger.current.waits:
             ledger.judge(ledger.current)
         candidate = Candidate(self._dialect, name or None, self._start, ledger.limits.max_depth)
-        candidate.body = ledger.at
+        candidate.body = ledger.text.at
         candidate.whole_message = self._whole_message
         last = ledger.ends_message or (self._call_policy.takes_only_calls and self._call_policy.invented(name))
         candidate.must_be_last = last or (self._whole_message and not self._call_policy.takes("inline"))
@@ -172,7 +175,7 @@ class Block:
         """The next piece of the argument JSON."""
         ledger = self._ledger
         candidate = ledger.current
-        ledger.limits.reported_at = ledger.at
+        ledger.limits.reported_at = ledger.text.at
         if candidate is None or candidate.reason is not None:
             return
         limit = ledger.limits.add(candidate, json)
@@ -185,7 +188,7 @@ class Block:
         """So many characters more wait in the grammar. Returns False where nobody wants them."""
         ledger = self._ledger
         candidate = ledger.current
-        ledger.limits.reported_at = ledger.at
+        ledger.limits.reported_at = ledger.text.at
         if candidate is None or candidate.reason is not None:
             return False
         limit = ledger.limits.collect(candidate, size)
@@ -201,11 +204,11 @@ class Block:
         if candidate is None:
             return
         if candidate.reason is not None and candidate.index is not None:  # it stays open
-            if ledger.fate is Fate.SHOWN:  # past a limit its text is shown
+            if ledger.text.fate is Fate.SHOWN:  # past a limit its text is shown
                 ledger.show()
             else:
-                ledger.take()
-                candidate.end = ledger.at
+                ledger.text.take()
+                candidate.end = ledger.text.at
         else:
             ledger.complete(candidate)
         self._hold()
@@ -253,7 +256,7 @@ class Block:
         if self._ledger.waiting and self._ledger.overflows():
             self._ledger.spill()
         if not self._ledger.waiting:
-            self._ledger.take()
+            self._ledger.text.take()
         self._hold()
 
     def mark_text(self) -> None:
@@ -266,14 +269,14 @@ class Block:
         """What was consumed and is undecided is the model's reasoning."""
         self.framed = True
         if self._ledger.waiting:  # reasoning after a call that counts only at the end: then it was none
-            self._ledger.decline_waiting("not_terminal", self._start - self._ledger.drained)
-        self._ledger.take_reasoning()
+            self._ledger.decline_waiting("not_terminal", self._start - self._ledger.text.drained)
+        self._ledger.text.take_reasoning()
         self._hold()
 
     def _hold(self) -> None:
         """What follows is undecided."""
-        self._ledger.hold()
-        self._start = self._ledger.at
+        self._ledger.text.hold()
+        self._start = self._ledger.text.at
 
     def _declines(self, name: str, refused: Reason | None, start: int) -> Reason | None:
         """Why a call of this name is none, by what is known at its commit point; None for nothing."""
@@ -308,16 +311,16 @@ class Block:
         candidate.reason = "overflow" if ledger.releasing else "cut_off" if ledger.scan.cut else "unclosed"
         if candidate.echoes_to_limit():
             candidate.reason = "echo"
-        candidate.end = ledger.at
+        candidate.end = ledger.text.at
         if candidate.index is not None:
-            ledger.take()
+            ledger.text.take()
             ledger.leave_open(candidate)
             return
         ledger.abandon(candidate)
         if self._call_policy.takes("inline") and not ledger.scan.cut:
             # Its opener may have been a mention, and a real call may come after it.
-            ledger.rewind(candidate.body)
-            candidate.end = ledger.at
+            ledger.text.rewind(candidate.body)
+            candidate.end = ledger.text.at
 
     def _take_closer(self, first: Candidate, last: Candidate) -> None:
         """A block's closer is taken when the calls at both of its ends are, and a wrapper's when its opener is gone.
@@ -327,13 +330,13 @@ class Block:
         opened = first.reason is None or (first.reason == "bad_arguments" and first.index is not None)
         wrapper_gone = self.open_wrapper == () and first.index is not None and self._call_policy.remove_frames
         if wrapper_gone and last.reason is not None:
-            self._ledger.take()
-            self._ledger.hold()
+            self._ledger.text.take()
+            self._ledger.text.hold()
             return
         if last.reason is not None or not (opened or last.waits):
             self._ledger.show()
         elif last.index is not None:
-            self._ledger.take()
+            self._ledger.text.take()
         if last.reason is not None or opened:
-            last.end = self._ledger.at
-        self._ledger.hold()
+            last.end = self._ledger.text.at
+        self._ledger.text.hold()

@@ -1,10 +1,12 @@
 """One call that a grammar reports, from its name to its verdict."""
 
 import re
+import sys
+from dataclasses import InitVar, dataclass, field
 
 from toolcalls.events import Reason, Repair, Status, Verdict
 from toolcalls.reading.echo_watch import EchoWatch
-from toolcalls.values.nesting import Nesting
+from toolcalls.values.json_tokenizer import Nesting
 
 # Limits at which a call that was committed stays open.
 _LIMITS = frozenset({"max_call_chars", "max_depth", "overflow"})
@@ -13,6 +15,7 @@ _FIRST_VALUE = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\S', re.DOTALL)
 _LONGEST_KEY = 256
 
 
+@dataclass(slots=True, eq=False)
 class Candidate:
     """What is known of one call so far.
 
@@ -37,45 +40,37 @@ class Candidate:
     echo           compares its text with the request while it waits; None where there is nothing to compare
     """
 
-    __slots__ = (
-        "body",
-        "collected",
-        "complete",
-        "dialect",
-        "echo",
-        "end",
-        "held_to_end",
-        "held_to_value",
-        "in_fence",
-        "index",
-        "must_be_last",
-        "name",
-        "nearest",
-        "nesting",
-        "pieces",
-        "reason",
-        "repairs",
-        "size",
-        "start",
-        "waits",
-        "whole_message",
-    )
+    dialect: str
+    name: str | None
+    start: int
+    max_depth: InitVar[int] = sys.maxsize
+    end: int = field(init=False)
+    body: int = field(init=False)
+    reason: Reason | None = None
+    complete: bool = False
+    index: int | None = None
+    repairs: list[Repair] = field(default_factory=list)
+    nearest: tuple[str, ...] = ()
+    pieces: list[str] = field(default_factory=list)
+    waits: bool = False
+    held_to_value: bool = False
+    held_to_end: bool = False
+    whole_message: bool = False
+    in_fence: bool = False
+    must_be_last: bool = False
+    size: int = 0
+    collected: int = 0
+    nesting: Nesting = field(init=False)
+    echo: EchoWatch | None = None
 
-    def __init__(self, dialect: str, name: str | None, start: int, max_depth: int) -> None:
-        self.dialect = dialect
-        self.name = name
-        self.start = self.end = self.body = start
-        self.reason: Reason | None = None
-        self.complete = False
-        self.index: int | None = None
-        self.repairs: list[Repair] = []
-        self.nearest: tuple[str, ...] = ()
-        self.pieces: list[str] = []
-        self.waits = self.held_to_end = self.held_to_value = self.whole_message = self.must_be_last = False
-        self.in_fence = False
-        self.size = self.collected = 0
+    def __post_init__(self, max_depth: int) -> None:
+        self.end = self.body = self.start
         self.nesting = Nesting(max_depth)
-        self.echo: EchoWatch | None = None
+
+    @classmethod
+    def of_text(cls, dialect: str, reason: Reason, start: int) -> "Candidate":
+        """Text that begins as an opener, most likely of this dialect, and is no call."""
+        return cls(dialect, None, start, reason=reason)
 
     @property
     def between_arguments(self) -> bool:

@@ -31,7 +31,7 @@ INVENTED_RESULTS: dict[str, str | None] = {
 
 def read_invented_result(scan: Scanner, ledger: Ledger, opener: str, *, drop: bool) -> Step[None]:
     """Read from the opener, which is here, up to the closer. `drop`: the text is not shown."""
-    start, closer = ledger.at, INVENTED_RESULTS[opener] or ""
+    start, closer = ledger.text.at, INVENTED_RESULTS[opener] or ""
     scan.take(len(opener))
     ledger.invents(drop=drop)
     prefixes, longest = beginnings((closer,) if closer else ())

@@ -1,37 +1,24 @@
 """What becomes of the text that grammars consume, and of the calls in it: the reader's book-keeping.
 
-Consumed text has one of three fates at any moment: HELD (undecided), SHOWN, or TAKEN (part of a call). It comes out as
-`Text` and `Markup`, in order, so nothing is lost whatever happens. Calls and verdicts come out between them.
+The text leaves as `consumed.py` has it; calls and verdicts come out in their place between it.
 
 A call is committed as soon as its name and place are known to be good, and streams from there. Some calls must be
 complete first. Such a call waits, with its text HELD: under `strict`, at a place that only `lenient` reads, where the
 text so far repeats the request (the echo condition), and where the reply carries a native call of that name (the
 duplicate one).
-
-Over 300 lines: every fate of text is decided on the same few fields, and here only.
 """
 
-from enum import Enum, auto
-
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reason, Reasoning, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Reason, Verdict
 from toolcalls.reading.candidate import Candidate
+from toolcalls.reading.consumed import Consumed, Fate
 from toolcalls.reading.echo_watch import watched
 from toolcalls.reading.limits import CallLimits
 from toolcalls.reading.policy import CallPolicy
-from toolcalls.reading.shown_text import ShownText
 from toolcalls.text.markdown import Position
-from toolcalls.text.scanner import MAX_SPACE, SPACE, Scanner
+from toolcalls.text.scanner import Scanner
 from toolcalls.values.call_index import CallIndex
 from toolcalls.values.conversion import escape, members
 from toolcalls.values.toolbox import Toolbox
-
-
-class Fate(Enum):
-    """What becomes of the text that is consumed now."""
-
-    HELD = auto()
-    SHOWN = auto()
-    TAKEN = auto()
 
 
 class Ledger:
@@ -39,41 +26,32 @@ class Ledger:
 
     scan         the unread text and what was consumed of it, the reader's own
     call_policy  what the route and the request say
-    out          events that the reader has not fetched yet
+    text         what was consumed, and the events that the reader has not fetched yet
     natives      the native calls of the reply
     limits       what a call may come to
     tools        the tools that are declared
     current      the call that is being read, or was read last in its block; None for none
     quoted       the block that is being read is in quoted text
-    fate         what becomes of the text that is consumed now
-    drained      characters of the reply's text whose fate is decided
-    blank        they are white space
     judged       candidates that have their verdict
     committed    calls that were emitted
     spilled      held text of this block was shown at the limit for held text
     releasing    no more may be held, though more text may come
-    shown        text that is shown
     part_ends    the text that ends is a part of a message, of which more may follow
     ends_message  the calls that are read now count where nothing but calls follows them in their message
     in_fence     the call that is read now is in a fence, and of the text only the fence's end comes after it
-    reasoned     some of the text was the model's reasoning, in a frame of its own
     reasoning_end  a call that begins in front of this place is reasoning
     refused      why no call of the block is one; None for nothing
     """
 
     def __init__(self, scan: Scanner, call_policy: CallPolicy, tools: Toolbox, position: Position) -> None:
-        self.out: list[Event] = []
+        self.text = Consumed(scan, position)
         self.natives = CallIndex()
         route = call_policy.route
         self.limits = CallLimits(route.max_call_chars, route.max_depth, route.max_buffer_bytes)
         self.current: Candidate | None = None
         self.quoted = False
-        self.shown = ShownText(position)
-        self.fate = Fate.SHOWN
-        self.drained = self.judged = self.committed = 0
-        self.spilled = self._expects = self.releasing = self.reasoned = self.part_ends = self.ends_message = False
-        self.blank = True
-        self.in_fence = False
+        self.judged = self.committed = 0
+        self.spilled = self._expects = self.releasing = self.part_ends = self.ends_message = self.in_fence = False
         self.reasoning_end = 0
         self.refused: Reason | None = None
         self.scan = scan
@@ -82,14 +60,7 @@ class Ledger:
         self._max_held = route.max_buffer_bytes
         self._max_held_call = max(route.max_buffer_bytes, route.max_held_call_bytes)
         self.tools = tools
-        self._position = position
         self._waiting: list[Candidate] = []
-        self._space = ""  # the white space that the payload of a declined call ends with so far
-
-    @property
-    def at(self) -> int:
-        """The offset in the reply's text of the first character that nobody consumed."""
-        return self.drained + self.scan.taken_size
 
     @property
     def waiting(self) -> int:
@@ -101,48 +72,23 @@ class Ledger:
     def show(self) -> None:
         """What was consumed is text; calls that wait in it are none."""
         if self._waiting and self._waiting[-1].in_fence:
-            self.hold()  # it is the fence's end
+            self.text.hold()  # it is the fence's end
         elif self._waiting:
             self.decline_waiting("overflow" if self.overflows() else "not_terminal")
         else:
-            self._settle(Fate.SHOWN)
-
-    def take(self) -> None:
-        """What was consumed is a call's."""
-        self._settle(Fate.TAKEN)
-
-    def hold(self) -> None:
-        """What was consumed since the last text is undecided."""
-        self.fate = Fate.HELD
-
-    def take_reasoning(self) -> None:
-        """What was consumed is the model's reasoning."""
-        thought = "".join(self.scan.taken)
-        self._settle(Fate.TAKEN)
-        self.reasoned = True
-        if thought:
-            self.out.append(Reasoning(thought, moved=True))
-
-    def rewind(self, start: int) -> None:
-        """What was consumed from the offset `start` on is to be read again."""
-        self.scan.rewind(start - self.drained)
-
-    def pass_on(self, text: str) -> None:
-        """Text just passes."""
-        self.shown.advance(text, self.drained)
-        self.drained += len(text)
-        self.blank = self.blank and text.isspace()
+            self.text.fate = Fate.SHOWN
+            self._drain()
 
     def streams(self, piece: str) -> CallPiece | None:
         """What a piece that is all string argument is to the call, None where it cannot leave as it comes."""
         candidate = self.current
-        if candidate is None or candidate.index is None or self.fate is not Fate.TAKEN:
+        if candidate is None or candidate.index is None or self.text.fate is not Fate.TAKEN:
             return None
         made = escape(piece)
         size = candidate.size + len(made)
         if size > self._half:
             return None
-        self.drained += len(piece)
+        self.text.drained += len(piece)
         self.scan.streamed += len(piece)
         candidate.size = size
         return CallPiece(candidate.index, made)
@@ -152,13 +98,13 @@ class Ledger:
         candidate = self.current
         if candidate is not None and (candidate.reason is not None or candidate.complete):
             candidate = None
-        return self.limits.at_once(text, start, candidate, self.at, self.scan.held_weight())
+        return self.limits.at_once(text, start, candidate, self.text.at, self.scan.held_weight())
 
     def pause(self) -> None:
         """A piece has been read to its end: let out what is decided, look at what is held."""
-        if self.fate is Fate.SHOWN:
+        if self.text.fate is Fate.SHOWN:
             self._drain()
-        elif self.fate is Fate.TAKEN:
+        elif self.text.fate is Fate.TAKEN:
             self._drain()
             if self.current is not None:
                 self.flush(self.current)
@@ -169,7 +115,7 @@ class Ledger:
 
     def finish(self) -> None:
         """The text has ended, and all of it was consumed."""
-        if self.fate is not Fate.HELD:
+        if self.text.fate is not Fate.HELD:
             self._drain()
         elif self.releasing or self.overflows():
             self.decline_waiting("overflow")
@@ -182,10 +128,10 @@ class Ledger:
             self.show()  # the fence's end
         else:
             self.commit_waiting()
-            self.take()  # white space after the last call
+            self.text.take()  # white space after the last call
         if not self.releasing:
-            self.shown.end(cut=self.scan.cut)
-            self.out.extend(self.shown.verdicts())
+            self.text.shown.end(cut=self.scan.cut)
+            self.text.out.extend(self.text.shown.verdicts())
 
     # Blocks
 
@@ -193,11 +139,11 @@ class Ledger:
         """A block of calls begins here."""
         if self._waiting and self.overflows():
             self.decline_waiting("overflow")
-        self.limits.reported_at = self.at
+        self.limits.reported_at = self.text.at
         self.quoted = quoted
         self.spilled = self._expects = False
         self._set_limit()
-        self.hold()
+        self.text.hold()
 
     def close(self) -> None:
         """The block is over."""
@@ -210,13 +156,13 @@ class Ledger:
         complete   all arguments of its last call are closed, so white space after them is not the payload's
         """
         if not self.quoted:
-            self._position.advance(f"x{self._space}" if complete else "x")
+            self.text.end_payload(complete=complete)
 
     def no_call(self, candidate: Candidate) -> None:
         """The text from the candidate's start to here began as an opener and is no call."""
         if self.releasing and candidate.reason == "cut_off":
             candidate.reason = "overflow"
-        candidate.end = self.at
+        candidate.end = self.text.at
         self.show()
         self.judge(candidate)
 
@@ -225,16 +171,16 @@ class Ledger:
     def invents(self, *, drop: bool) -> None:
         """What was consumed is part of an invented result. `drop`: it is not shown."""
         if drop and not self._waiting:
-            self.take()
+            self.text.take()
         else:
             self.show()
 
     def end_invented(self, start: int, *, drop: bool) -> None:
         """The invented result that began at `start` ends here."""
         self.invents(drop=drop)
-        self.fate = Fate.SHOWN
+        self.text.fate = Fate.SHOWN
         reason: Reason = "dropped_result" if drop else "invented_result"
-        self.out.append(Verdict("declined", reason, None, None, start, self.at))
+        self.text.out.append(Verdict("declined", reason, None, None, start, self.text.at))
 
     # Calls
 
@@ -245,7 +191,7 @@ class Ledger:
 
     def begin(self, candidate: Candidate) -> None:
         """A call begins, against which nothing speaks so far."""
-        start = candidate.start - self.drained
+        start = candidate.start - self.text.drained
         limit = self._max_held if start < self._max_held else min(start + self._max_held, self._max_held_call)
         candidate.echo = watched(self.scan, self.call_policy.echo_index, start, limit)
         self._waiting.append(candidate)
@@ -263,7 +209,7 @@ class Ledger:
         """Every argument of a call is closed."""
         candidate.complete = True
         candidate.held_to_value = False
-        candidate.end = self.at
+        candidate.end = self.text.at
         if candidate.waits:
             reason = self._declines(candidate)
             if reason is not None:
@@ -271,9 +217,9 @@ class Ledger:
             elif not (self.call_policy.requires("terminal") or candidate.must_be_last):
                 self.commit_waiting()
         elif candidate.index is not None:
-            self.take()
+            self.text.take()
             self.flush(candidate)
-            self.out.append(CallEnd(candidate.index))
+            self.text.out.append(CallEnd(candidate.index))
         else:
             self.show()
 
@@ -283,11 +229,11 @@ class Ledger:
         if candidate.index is None:
             self.decline_waiting(limit)
             return
-        self.take()
+        self.text.take()
         self.leave_open(candidate)
         candidate.reason = limit
-        candidate.end = self.at
-        self.fate = Fate.SHOWN
+        candidate.end = self.text.at
+        self.text.fate = Fate.SHOWN
 
     def abandon(self, candidate: Candidate) -> None:
         """A call that waits will never be complete."""
@@ -301,7 +247,7 @@ class Ledger:
         """The calls that wait are none, and what was consumed, or the first `size` characters of it, is text."""
         for candidate in (waiting := self._all_waiting()):
             candidate.reason = reason
-        self.fate = Fate.SHOWN
+        self.text.fate = Fate.SHOWN
         self._drain(size)
         for candidate in waiting:
             if candidate is not self.current:
@@ -313,11 +259,11 @@ class Ledger:
             # Each call has its own markup before it: a round trip tells by it what was in which dialect.
             self._start(candidate, None if candidate is waiting[-1] and not beside else candidate.end)
             if candidate.index is not None and candidate.complete:
-                self.out.append(CallEnd(candidate.index))
+                self.text.out.append(CallEnd(candidate.index))
             if candidate is not self.current:
                 self.judge(candidate)
         if beside:
-            self.hold()
+            self.text.hold()
 
     def flush(self, candidate: Candidate) -> None:
         """Emit the argument JSON that a committed call has collected. The `}` that closes it waits for the end."""
@@ -331,7 +277,7 @@ class Ledger:
                 candidate.pieces.append(collected[at:])
                 collected = collected[:at]
         if collected:
-            self.out.append(CallPiece(candidate.index, collected))
+            self.text.out.append(CallPiece(candidate.index, collected))
 
     def leave_open(self, candidate: Candidate) -> None:
         """A committed call will never be complete. Where none of its arguments came, its object begins all the same:
@@ -344,21 +290,21 @@ class Ledger:
     def judge(self, candidate: Candidate) -> None:
         """Emit a call's verdict."""
         self.judged += 1
-        self.out.extend(self.shown.verdicts())
-        self.shown.judged(candidate.start, candidate.end)
-        self.out.append(candidate.verdict())
+        self.text.out.extend(self.text.shown.verdicts())
+        self.text.shown.judged(candidate.start, candidate.end)
+        self.text.out.append(candidate.verdict())
 
     def stop_reading(self) -> None:
         """From here on nothing is searched for calls any more, and all is text."""
-        self.shown.stop()
-        self.out.append(Verdict("declined", "max_candidates", None, None, self.at, self.at))
+        self.text.shown.stop()
+        self.text.out.append(Verdict("declined", "max_candidates", None, None, self.text.at, self.text.at))
 
     # The limit for held text
 
     def overflows(self) -> bool:
         """Whether more is held than may be. What may still be an echo is held in any case, and compared."""
         size, limit = self.scan.taken_size, self.limits.max_held
-        if self.fate is not Fate.HELD or 4 * size <= limit or (self.current is not None and self.current.may_echo):
+        if self.text.fate is not Fate.HELD or 4 * size <= limit or (self.current is not None and self.current.may_echo):
             return False
         return size > limit or self.scan.weight() > limit
 
@@ -374,7 +320,7 @@ class Ledger:
         """
         if self.current is not None and self.current.held_to_value:
             self.take_value(self.current)
-            if self.fate is Fate.TAKEN:
+            if self.text.fate is Fate.TAKEN:
                 return
         self.spilled = True
         self.decline_waiting("overflow")
@@ -421,9 +367,9 @@ class Ledger:
         """Commit a call: its text up to the offset `end`, or all that was consumed, is markup."""
         candidate.index = self.committed
         self.committed += 1
-        self.fate = Fate.TAKEN
-        self._drain(None if end is None else end - self.drained)
-        self.out.append(CallStart(candidate.index, candidate.name or "", candidate.dialect))
+        self.text.fate = Fate.TAKEN
+        self._drain(None if end is None else end - self.text.drained)
+        self.text.out.append(CallStart(candidate.index, candidate.name or "", candidate.dialect))
         self.flush(candidate)
 
     def _emit_incomplete(self, candidate: Candidate) -> None:
@@ -435,22 +381,7 @@ class Ledger:
         candidate.pieces = [arguments if arguments.strip("{ \t\r\n") else "{}"]
         self._start(candidate, candidate.body)
 
-    def _settle(self, fate: Fate) -> None:
-        self.fate = fate
-        self._drain()
-
     def _drain(self, size: int | None = None) -> None:
         """Emit what was consumed, or the first `size` characters of it, by its fate."""
-        text = self.scan.drain(size)
-        if not text:
-            return
-        self.drained += len(text)
-        self.blank = self.blank and text.isspace()
-        if self.fate is not Fate.TAKEN and (self.current is None or self.quoted):
-            self.shown.advance(text, self.drained - len(text), searched=not self.spilled)
-        else:  # the payload of a declined call is not Markdown
-            self.shown.end()
-            payload = text.rstrip(SPACE)
-            self._space = text[len(payload) :] if payload else (self._space + text)[-MAX_SPACE:]
-        self.out.extend(self.shown.verdicts())
-        self.out.append(Markup(text) if self.fate is Fate.TAKEN else Text(text))
+        is_payload = self.current is not None and not self.quoted
+        self.text.drain(size, is_payload=is_payload, searched=not self.spilled)

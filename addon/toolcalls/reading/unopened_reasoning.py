@@ -74,7 +74,7 @@ class UnopenedReasoning:
     @property
     def reasoning_is_over(self) -> bool:
         """Whether some reasoning has ended in the text so far, so that what follows it is the message."""
-        return self._over or self._ledger.reasoned
+        return self._over or self._ledger.text.reasoned
 
     def puts_off_end(self) -> bool:
         """Whether the end of the text has been put off until all is read that had waited for it; it comes now."""
@@ -132,9 +132,9 @@ class UnopenedReasoning:
         """Nothing opened the closer of reasoning that is here: the text so far was reasoning, calls in it, too."""
         ledger = self._ledger
         self.closed_nothing = True
-        self.closed_first = self.closed_first or ledger.blank
+        self.closed_first = self.closed_first or ledger.text.blank
         if not self.reasoning_is_over:
-            self.began_inside = ledger.at
+            self.began_inside = ledger.text.at
         if ledger.waiting and not ledger.call_policy.takes("reasoning"):
             ledger.decline_waiting("overflow" if ledger.overflows() else "reasoning")
         self._position.restart()
@@ -144,7 +144,7 @@ class UnopenedReasoning:
 
         anywhere   calls count inside a line, too
         """
-        if not self.likely or not self._waits or self._ledger.reasoned or opener.literal in REASONING_TAGS:
+        if not self.likely or not self._waits or self._ledger.text.reasoned or opener.literal in REASONING_TAGS:
             return
         # One that is a whole message waits for the end in any case.
         beside = [one for one in opener.dialects if one.place != "message"]

@@ -56,7 +56,7 @@ class Wrappers:
     def hold(self, scan: Scanner, ledger: Ledger, tag: str, candidate: Candidate | None = None) -> None:
         """Take an opening tag, which goes with a call if one follows. `candidate`: what it is where none does."""
         scan.take(len(tag))
-        ledger.hold()
+        ledger.text.hold()
         self.held = Held(self._closer_of.get(tag) or _OF_DIALECTS[tag], candidate)
 
     def may_hold(self, tag: str) -> bool:
@@ -93,9 +93,9 @@ class Wrappers:
             ledger.show()
             return False
         if call.waits:
-            ledger.hold()
+            ledger.text.hold()
         else:
-            ledger.take()
-            ledger.hold()
+            ledger.text.take()
+            ledger.text.hold()
         self.closers = ()
         return True

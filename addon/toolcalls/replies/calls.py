@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from toolcalls.events import CallPiece, Defect, Reason, Verdict
 from toolcalls.values.call_index import CallIndex
 from toolcalls.values.conversion import is_object
-from toolcalls.values.nesting import Nesting
+from toolcalls.values.json_tokenizer import Nesting
 
 
 @dataclass(slots=True, eq=False)

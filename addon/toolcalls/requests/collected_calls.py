@@ -3,7 +3,7 @@
 import re
 
 from toolcalls.events import Reason, Repair
-from toolcalls.shapes import Call
+from toolcalls.shapes import Call, Listener
 from toolcalls.text.scanner import Scanner
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
@@ -11,7 +11,7 @@ from toolcalls.values.toolbox import Toolbox
 _A_NAME = re.compile(r"[^\s<>]*\w[^\s<>]*")  # `...` and `and ends with` are none
 
 
-class CollectedCalls:
+class CollectedCalls(Listener):
     """Collects whole calls, their repairs, and the offset at which the last one ends."""
 
     def __init__(self, scan: Scanner, tools: Toolbox) -> None:
@@ -24,9 +24,6 @@ class CollectedCalls:
         self._name: str | None = None
         self._pieces: list[str] = []
 
-    def expect(self, name: str) -> None:
-        """The text is bounded."""
-
     def begin(self, name: str, refused: Reason | None = None) -> str:
         tool = self._tools.resolve(name)
         self._name, self._pieces = tool if refused is None and _A_NAME.fullmatch(tool) else None, []
@@ -34,9 +31,6 @@ class CollectedCalls:
 
     def piece(self, json: str) -> None:
         self._pieces.append(json)
-
-    def collect(self, size: int) -> bool:  # noqa: ARG002 - the text is bounded
-        return True
 
     def end(self) -> None:
         if self._name and not _is_declaration(arguments := "".join(self._pieces)):
@@ -49,24 +43,6 @@ class CollectedCalls:
 
     def note_repair(self, name: Repair) -> None:
         self.repairs.add(name)
-
-    def leave_open(self, closers: tuple[str, ...]) -> None:
-        """Wrappers stay."""
-
-    def may_remove_frame(self) -> bool:
-        return False
-
-    def begins_line(self) -> bool:
-        return False
-
-    def mark_frame(self) -> None:
-        """Frames stay."""
-
-    def mark_text(self) -> None:
-        """Frames stay."""
-
-    def mark_reasoning(self) -> None:
-        """Frames stay."""
 
 
 def _is_declaration(arguments: str) -> bool:

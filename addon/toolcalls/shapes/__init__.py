@@ -3,7 +3,7 @@
 A shape reads and writes; a dialect is a shape with its strings filled in. A grammar gets three things: a scanner to
 read from, a `CallSink` to report to, and a toolbox to ask. In goes text from an opener on; out come reports of calls
 and their argument JSON, piece by piece. The way back is `write`, from calls to text. Read this file first, then
-`json/jsontags`, a shape that is easy to follow.
+`json/marked_json`, a shape that is easy to follow.
 
 What is where:
 
@@ -16,8 +16,10 @@ What is where:
     `channels`         frames of special tokens around messages
     `words`            names, and what comes ahead of a place
     `spaced_closers`   closers with blanks in them
+    `writable`         whether a form can hold a call
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
@@ -133,6 +135,39 @@ class CallSink(Protocol):
         """What was consumed and is undecided is the model's reasoning."""
 
 
+class Listener:
+    """A `CallSink`, all but its `begin` and `piece`, that keeps nothing and leaves frames as text."""
+
+    def expect(self, name: str) -> None:
+        """Nothing waits for it."""
+
+    def collect(self, size: int) -> bool:  # noqa: ARG002 - it is all the same
+        return True
+
+    def end(self) -> None:
+        """Not kept."""
+
+    def fail(self) -> None:
+        """Not kept."""
+
+    def note_repair(self, name: Repair) -> None:
+        """Not kept."""
+
+    def leave_open(self, closers: tuple[str, ...]) -> None:
+        """Not kept."""
+
+    def may_remove_frame(self) -> bool:
+        return False
+
+    def begins_line(self) -> bool:
+        return False
+
+    def mark_frame(self) -> None:
+        """There is none."""
+
+    mark_text = mark_reasoning = mark_frame
+
+
 class Dialect(Protocol):
     """A form in which a call is written as text."""
 
@@ -160,3 +195,34 @@ class Dialect(Protocol):
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """The calls as this dialect's text. Raises `Unwritable`."""
+
+
+class Grammar(ABC):
+    """A dialect, with what is the same for most: openers that do not depend on the tools, calls written one by one.
+
+    opening        the openers
+    before, after  what is written around all calls
+    between        what is written between two calls
+    """
+
+    name: str
+    place: OpenerPlace = "line"
+    stray_words: tuple[str, ...] = ()
+    opening: tuple[str, ...] = ()
+    before: str = ""
+    after: str = ""
+    between: str = "\n"
+
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+        return self.opening
+
+    @abstractmethod
+    def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]: ...
+
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        written = self.between.join(self.write_call(call, tools) for call in calls)
+        return f"{self.before}{written}{self.after}" if calls else ""
+
+    @abstractmethod
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        """One call as text. Raises `Unwritable`."""

@@ -62,6 +62,12 @@ class Arguments:
             return _Encoded(self._sink)
         return self.value(key)
 
+    def text(self, key: str, text: str) -> None:
+        """A whole member whose value is this text."""
+        value = self.value(key)
+        value.add(text)
+        value.end()
+
     def member(self, key: str, json: str) -> None:
         """A whole member whose value is JSON already."""
         self._open(key)

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from toolcalls.shapes import CallSink
 from toolcalls.text.scanner import Scanner, Step
 
 _SLASH = "</"
@@ -37,3 +38,15 @@ def closer_among(scan: Scanner, closers: tuple[str, ...], ahead: int = 0) -> Ste
         if (yield from scan.starts(">", end)):
             return f"{start}{name}>", end + 1 - ahead
     return None, 0
+
+
+def section_end(scan: Scanner, sink: CallSink, closers: tuple[str, ...]) -> Step[bool]:
+    """Take what closes a section of calls, and may be missing where the reply ends. False where something else is."""
+    space = yield from scan.space()
+    _, length = yield from closer_among(scan, closers, space)
+    if not length and not scan.stops_short(closers):
+        return False
+    if not length:
+        sink.note_repair("missing_closer")
+    scan.take(space + length if length else scan.rest())
+    return True

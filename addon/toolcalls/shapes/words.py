@@ -43,6 +43,11 @@ def character(scan: Scanner, ahead: int = 0) -> Step[str]:
     return scan.text[scan.pos + ahead : scan.pos + ahead + 1]
 
 
+def barred(word: str) -> tuple[str, str]:
+    """A special token as its model writes it, and with the ASCII bars that servers put in their place."""
+    return f"<｜{word}｜>", f"<|{word}|>"
+
+
 def take_run(scan: Scanner, pattern: re.Pattern[str]) -> Step[str]:
     """Take all that `pattern`, a run of characters of one kind, matches from here on, however long it is."""
     parts: list[str] = []

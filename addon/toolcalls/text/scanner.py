@@ -9,6 +9,7 @@ reader drains it: shown as text, taken away as markup, or put back by `rewind` w
 Nothing is ever read twice but by `rewind`, and `text` is as short as what is undecided.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterable
 from functools import lru_cache
@@ -27,7 +28,14 @@ SPACE = " \t\r\n"
 
 def prefixes_of(literals: Iterable[str]) -> frozenset[str]:
     """All proper prefixes of `literals`, the empty one too."""
-    return frozenset(literal[:size] for literal in literals for size in range(len(literal)))
+    return frozenset({literal[:size] for literal in literals for size in range(len(literal))})
+
+
+def past(text: str, at: int, characters: str = SPACE) -> int:
+    """Where the first character from `at` on stands that is none of these; the end of the text for none."""
+    while at < len(text) and text[at] in characters:
+        at += 1
+    return at
 
 
 @lru_cache(maxsize=64)
@@ -173,13 +181,56 @@ class Scanner:
             return None
         return max((literal for literal in literals if tail.startswith(literal)), key=len)
 
+    def find(self, literal: str, ahead: int, limit: int) -> Step[int]:
+        """The offset of the first `literal` from `ahead` on that ends before `limit`; -1 for none."""
+        while (at := self.text.find(literal, self.pos + ahead, self.pos + limit)) < 0:
+            if self.ended or self.rest() >= limit:
+                return -1
+            ahead = max(ahead, self.rest() - len(literal) + 1)
+            yield
+        return at - self.pos
+
+    def search(self, pattern: re.Pattern[str], ahead: int, limit: int, longest: int) -> Step[re.Match[str] | None]:
+        """The first match of `pattern` from `ahead` on that ends before `limit`, None for none.
+
+        longest   characters of the part of a match that may be here already
+        """
+        begin = ahead
+        while (found := pattern.search(self.text, self.pos + begin, self.pos + limit)) is None:
+            if self.ended or self.rest() >= limit:
+                return None
+            begin = max(ahead, self.rest() - longest)
+            yield
+        return found
+
+    def half(self, literal: str) -> int:
+        """How many characters at the end of the unread text may begin `literal`."""
+        text, pos = self.text, self.pos
+        sizes = range(min(len(literal) - 1, len(text) - pos), 0, -1)
+        return next((size for size in sizes if text.endswith(literal[:size])), 0)
+
+    def match(
+        self, whole: re.Pattern[str], part: re.Pattern[str], ahead: int, longest: int
+    ) -> Step[re.Match[str] | None]:
+        """What `whole` matches `ahead` characters from here, None where it cannot: offsets are those of `text`.
+
+        part      matches all that may still become it
+        longest   characters that it may have
+        """
+        while True:
+            at, limit = self.pos + ahead, self.pos + ahead + longest
+            found = whole.match(self.text, at, limit)
+            if found is not None or self.ended or len(self.text) >= limit:
+                return found
+            if part.fullmatch(self.text, at) is None:
+                return None
+            yield
+
     def stops_short(self, literals: tuple[str, ...], ahead: int = 0) -> bool:
         """Whether the text has ended inside one of `literals`, `ahead` characters from here, or right before one."""
         if not self.ended:
             return False
-        text, at = self.text, self.pos + ahead
-        while at < len(text) and text[at] in SPACE:
-            at += 1
+        text, at = self.text, past(self.text, self.pos + ahead)
         rest = text[at : at + _in_order(literals)[1]]  # at most as long as the longest of them
         return at + len(rest) == len(text) and any(literal.startswith(rest) for literal in literals)
 

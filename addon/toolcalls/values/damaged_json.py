@@ -1,132 +1,182 @@
-r"""The `Transducer` for JSON in a model's text, which may have lost its escapes, or have been escaped as a whole.
+"""The `Transducer` for JSON in a model's text, which may have lost its escapes, or have been escaped as a whole.
 
-    nested_quotes   {"a": "say "b""}   → {"a": "say \"b\""}, where nothing else can be read (`lost_escapes`)
-    escaped_quotes  {\"a\": 1}         → {"a": 1}
-    entities        {&quot;a&quot;: 1} → {"a": 1}
-
-    bare_key        {a: 1}             → {"a": 1}, where the first of all keys is bare
+A bare key is tolerated where the first of all keys is one.
 
 Strategy: what does not decide yet is not consumed, and comes again in front of the next piece. An escaped object is
-decoded one escape at a time, and read as though each decoded character had come by itself.
+decoded from escape to escape, and read as what it says. A program is held from its first entity to its end.
 """
 
-import json
+import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
+from toolcalls.events import Repair
+from toolcalls.values.json_tokenizer import decoded
+from toolcalls.values.json_tokens import ENTITIES, ENTITY_RUN, ENTITY_STOPS, ESCAPE, STRING_RUNS, STRING_STOPS
 from toolcalls.values.lost_escapes import end_of_value
-from toolcalls.values.transducer import DOUBLED, Transducer
+from toolcalls.values.transducer import Transducer
 
-_ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
-_PART = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?")
-_BEGINS = '"nrt'  # what a backslash before the first key escapes: its quote, or white space
-_ENTITIES = {"&quot;": '"', "&#34;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">", "&#39;": "'", "&apos;": "'"}
-_QUOTES = ("&quot;", "&#34;")
-_LONGEST = max(map(len, _ENTITIES))
+# Members that hold a program. In one, `&gt;` is no text that anybody means; in a page of HTML it is.
+PROGRAMS = frozenset({"command", "commands", "cmd", "script"})
+_MAX_HELD = 65536  # characters of a program that are held
+
+
+class _Escaping(NamedTuple):
+    """How a whole object was escaped.
+
+    begins  what says so where the first key should be
+    escape  one escape; `decode` gives what it stands for
+    begun   what may become one, at the end of the text
+    plain   what stands for itself
+    """
+
+    repair: Repair
+    begins: tuple[str, ...]
+    escape: re.Pattern[str]
+    decode: Callable[[str], str]
+    begun: re.Pattern[str]
+    plain: re.Pattern[str]
+
+
+def _beginnings(words: Iterable[str]) -> str:
+    return "|".join(sorted({word[:size] for word in words for size in range(1, len(word))}))
+
+
+_SLASHES = _Escaping(
+    "escaped_quotes",
+    begins=('\\"', r"\n", r"\r", r"\t"),
+    escape=re.compile(ESCAPE),
+    decode=decoded,
+    begun=re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z"),
+    plain=re.compile(r'[^"\\]++'),
+)
+_HTML = _Escaping(
+    "entities",
+    begins=("&quot;", "&#34;"),
+    escape=re.compile("|".join(ENTITIES)),
+    decode=html.unescape,
+    begun=re.compile(rf"(?:{_beginnings(ENTITIES)})\Z"),
+    plain=re.compile(r'[^"<&]++|&'),
+)
 
 
 class DamagedJson(Transducer):
-    """As `Transducer`, with its `entities`."""
+    """As `Transducer`, with all that a model's text may need."""
 
     def __init__(self) -> None:
-        super().__init__(bare_keys=True, entities=True)
+        super().__init__(bare_keys=True)
         self._final = False  # no more text comes
-        self._had_string = self._escaped_whole = False
-        self._unescape = self._unescaped
+        self._had_string = False
+        self._escaping: _Escaping | None = None
         self._ends_at = -1  # the offset of the quote that ends the string, where one in it is text
         self._opened_at = -1  # the offset of the quote that opened the string
+        self._program: list[str] | None = None  # one from its first entity on
+        self._held = 0  # characters of that
 
     def feed(self, text: str, start: int = 0, *, final: bool = False) -> tuple[str, int]:
         """As the `Transducer`'s; but what does not decide yet is not consumed. `final`: no more text comes."""
         self._final, self._waits = final, False
         made, end = "", start
-        if not self._escaped_whole:
+        if self._escaping is None:
             made, end = super().feed(text, start)
-        if self._escaped_whole:
-            rest, end = self._feed_escaped(text, end)
+        if self._escaping is not None:
+            rest, end = self._feed_escaped(self._escaping, text, end)
             made += rest
+        if self._escaping is not None or self._program is not None:
+            self._plain = False
         return made, end
 
-    @property
-    def wake_on(self) -> Callable[[str], object] | None:
-        """As the `Transducer`'s. An escaped object is decoded character by character."""
-        return None if self._escaped_whole else super().wake_on
+    # --- an object that was escaped as a whole ------------------------------------------------------------------------
 
-    def _feed_escaped(self, text: str, start: int) -> tuple[str, int]:
-        self._out, self._waits, pos = [], False, start
-        self._origin = self._read - start
-        while pos < len(text) and not (self.done or self._waits) and self.failed is None:
-            pos = self._unescape(text, pos)
-        self._read += pos - start
-        return "".join(self._out), pos
-
-    def _unescaped(self, text: str, pos: int) -> int:
-        """One character of an escaped object, read as what it says."""
-        char, size = text[pos], 1
-        if char == "\\":
-            found = _ESCAPE.match(text, pos)
-            if found is None:
-                self._waits = not self._final and _PART.fullmatch(text, pos) is not None
-                return pos if self._waits else self._fail("no escape", pos)
-            char, size = str(json.loads(f'"{found[0]}"')), len(found[0])
-        elif char == '"':
-            return self._fail("a quote without its escape", pos)
-        return self._read_as(char, pos, size)
-
-    def _decoded(self, text: str, pos: int) -> int:
-        """One character of an object that was escaped for HTML, read as what it says."""
-        char, size = text[pos], 1
-        if char == "&":
-            found = next((each for each in _ENTITIES if text.startswith(each, pos)), "")
-            if not found and not self._final and len(text) - pos < _LONGEST:
-                rest = text[pos:]
-                self._waits = any(each.startswith(rest) for each in _ENTITIES)
-                if self._waits:
+    def _other_key(self, text: str, pos: int) -> int:
+        if not (self._had_string or self._escaping or self._comma):
+            for escaping in (_SLASHES, _HTML):
+                if text.startswith(escaping.begins, pos):
+                    self._escaping, self._waits = escaping, True
+                    self._repair(escaping.repair)
                     return pos
-            char, size = _ENTITIES.get(found, char), len(found) or 1
-        elif char in '"<':
-            return self._fail("a character that would be escaped", pos)
-        return self._read_as(char, pos, size)
+                if not self._final and any(each.startswith(text[pos : pos + 6]) for each in escaping.begins):
+                    self._waits = True
+                    return pos
+        return super()._other_key(text, pos)
 
-    def _read_as(self, char: str, pos: int, size: int) -> int:
-        """The state reads `char`, which `size` characters at `pos` say. Returns the offset after them."""
-        while self._state(self, char, 0) == 0 and self.failed is None:
-            pass
-        return pos if self.failed is not None else pos + size
+    def _feed_escaped(self, escaping: _Escaping, text: str, start: int) -> tuple[str, int]:
+        self._waits, pos, out = False, start, list[str]()
+        while pos < len(text) and not self.done and self.failed is None:
+            found = escaping.escape.match(text, pos)
+            said = None if found is None else escaping.decode(found[0])
+            if found is None and escaping.begun.match(text, pos) and not self._final:
+                break
+            found = found or escaping.plain.match(text, pos)
+            if found is None:
+                self.failed = f"a character without its escape at offset {self.read}"
+                break
+            made, taken = super().feed(said or found[0])
+            out.append(made)
+            if said and taken:
+                self.read += len(found[0]) - taken
+                taken = len(found[0])
+            pos += taken
+        return "".join(out), pos
+
+    # --- strings ------------------------------------------------------------------------------------------------------
 
     def _open_string(self, quote: str, pos: int, *, key: bool) -> int:
         self._had_string = True
         self._opened_at = self._origin + pos
         if key and "bare_key" not in self.repairs:
             self._bare_keys = False  # from here on a word may as well be part of a string that lost its escapes
-        return super()._open_string(quote, pos, key=key)
+        end = super()._open_string(quote, pos, key=key)
+        if not key and quote == '"' and self._in_object and self._keys[-1] in PROGRAMS and self._escaping is not _HTML:
+            self._run, self._stops = ENTITY_RUN, ENTITY_STOPS
+        return end
 
-    def _is_escaped(self, text: str, at: int) -> bool:
-        if self._had_string or self._escaped_whole or self._comma:
-            return False
-        if text[at] == "&":
-            return self._is_for_html(text, at)
-        if at + 1 == len(text):
-            self._waits = not self._final
-            return self._waits
-        if text[at + 1] not in _BEGINS:
-            return False
-        self._escaped_whole = self._waits = True
-        self._repair("escaped_quotes")
-        return True
+    @property
+    def _in_object(self) -> bool:
+        return bool(self._closers) and self._closers[-1] != "]"
 
-    def _is_for_html(self, text: str, at: int) -> bool:
-        if not text.startswith(_QUOTES, at):
-            self._waits = not self._final and any(each.startswith(text[at:]) for each in _QUOTES)
-            return self._waits
-        self._escaped_whole = self._waits = True
-        self._unescape = self._decoded
-        self._entities = False  # nothing is decoded twice
-        self._repair("entities")
-        return True
+    def _content(self, made: str) -> None:
+        if self._program is None:
+            super()._content(made)
+            return
+        self._program.append(made)
+        self._held += len(made)
+        if self._held > _MAX_HELD:
+            self._keep_entities()
+
+    def _other_character(self, text: str, at: int) -> int:
+        if self._run is not ENTITY_RUN or text[at] not in "&<>":
+            return super()._other_character(text, at)
+        found = _HTML.escape.match(text, at)
+        if found is not None:
+            if self._program is None:
+                self._program, self._held = [], 0
+            self._program.append(found[0])
+            return found.end()
+        if _HTML.begun.match(text, at):
+            return self._wait(text, at)
+        self._keep_entities()
+        return at
+
+    def _keep_entities(self) -> None:
+        """The program was written as it is."""
+        self._run, self._stops = STRING_RUNS['"'], STRING_STOPS['"']
+        self._out += self._program or ()
+        self._program = None
+
+    def _close_string(self, text: str, at: int) -> int:
+        if self._is_text(text, at):
+            return at if self._waits else at + 1
+        if self._program is not None:
+            self._repair("entities")
+            self._out += [ENTITIES.get(part, part) for part in self._program]
+            self._program = None
+        return super()._close_string(text, at)
 
     def _is_text(self, text: str, at: int) -> bool:
-        if self._is_key or self._closers[-1:] not in (["}"], [DOUBLED]) or self._quote != '"' or self._escaped_whole:
+        """Whether the quote at `at` does not end the string, or not for sure (`_waits`)."""
+        if self._is_key or not self._in_object or self._quote != '"' or self._escaping is not None:
             return False
         here = self._origin + at
         if here == self._opened_at + 1:  # three quotes open a string of another language, and its quotes are no text

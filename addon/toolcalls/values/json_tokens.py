@@ -3,7 +3,10 @@
 import re
 from collections.abc import Callable
 
-HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+# An escape, as a part of a pattern.
+ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
+# A string that is strict JSON, likewise.
+STRING = rf'"[^"\\\x00-\x1f]*+(?:{ESCAPE}[^"\\\x00-\x1f]*+)*+"'
 DIGITS = "0123456789"
 
 
@@ -13,7 +16,7 @@ def _run(special: str) -> Callable[[str, int], re.Match[str] | None]:
     A raw surrogate ends it as well: the grammar allows it, but UTF-8 cannot carry it.
     """
     plain = rf"[^{special}\\\x00-\x1f\ud800-\udfff]*+"
-    return re.compile(rf'{plain}(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{{4}}){plain})*+').match
+    return re.compile(rf"{plain}(?:{ESCAPE}{plain})*+").match
 
 
 def _stop(special: str) -> Callable[[str], re.Match[str] | None]:
@@ -32,8 +35,13 @@ STRING_STOPS = {quote: _stop(special) for quote, special in _SPECIAL.items()}
 ENTITY_STOPS = _stop(_MARKUP)
 # The entities that such escaping writes, as content of a JSON string.
 ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '\\"', "&#34;": '\\"', "&#39;": "'", "&apos;": "'"}
-# By the letter of an escape: how many hexadecimal digits follow.
-ESCAPE_DIGITS = {"u": 4, "x": 2, "U": 8}
+# Matches what may be the beginning of an escape, at the end of a piece.
+PART_OF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?|U[0-9a-fA-F]{0,7})?\Z").match
+# By the quote: matches an escape of Python's or JavaScript's. Its groups: what stands for itself, the digits of a code.
+OTHER_ESCAPE = {
+    quote: re.compile(rf"\\(?:([{itself}])|x([0-9a-fA-F]{{2}})|U(00(?:10|0[0-9a-fA-F])[0-9a-fA-F]{{4}}))").match
+    for quote, itself in {'"': "'", "'": "'", "`": "'`$"}.items()
+}
 
 _LITERALS = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 # By the first letter: the literal, and what it is in JSON.

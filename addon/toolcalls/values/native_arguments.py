@@ -6,16 +6,11 @@ character on that no sound text can have, what may still turn out otherwise is h
 what was cut off stays cut off (law 6).
 """
 
-import json
-import re
-
 from toolcalls.events import Repair
-from toolcalls.values.nesting import Nesting
+from toolcalls.values.json_tokenizer import Nesting, StringText
 
 _KEPT = 64 * 1024  # characters that are kept: of longer arguments a repetition is not known
 _SPACE = " \t\r\n"
-_WHOLE_ESCAPES = re.compile(r'(?:[^"\\]++|(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})))*+')
-_HIGH = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
 
 
 class NativeArguments:
@@ -41,8 +36,7 @@ class NativeArguments:
         self._matched = 0  # how many characters of it have come again
         self._object_room = self._room = _KEPT
         self._again = ""  # the start of what may be a string that holds the object
-        self._quoted = False  # inside a string that holds the object
-        self._escape = ""  # the start of an escape in it
+        self._string: StringText | None = None  # that holds the object, while it goes on
         self._kept: tuple[list[str], list[str]] | None = ([], [])  # the pieces as they came, and as they left
 
     @property
@@ -96,8 +90,8 @@ class NativeArguments:
             self._kept[1].append(left)
 
     def _feed(self, piece: str) -> str:
-        if self._quoted:
-            return self._unquoted(piece)
+        if self._string is not None:
+            return self._unquoted(self._string, piece)
         if self.whole:
             return self._behind(piece)
         if self._end is None:
@@ -164,23 +158,16 @@ class NativeArguments:
             self._again = text
             return ""
         self._repaired("double_encoded")
-        self._again, self._quoted, self.begun = "", True, True
+        self._again, self.begun = "", True
         self._end = Nesting(to_close=True)
-        return self._unquoted(text[1:])
+        self._string = StringText()
+        return self._unquoted(self._string, text[1:])
 
-    def _unquoted(self, piece: str) -> str:
+    def _unquoted(self, string: StringText, piece: str) -> str:
         """A piece of the string that holds the object."""
-        text = self._escape + piece
-        found = _WHOLE_ESCAPES.match(text)
-        end = found.end() if found else 0
-        closes = text.startswith('"', end)
-        if not closes and found and found[1] and found.end(1) == end and _HIGH.fullmatch(found[1]):
-            end = found.start(1)  # one half of a character; the other may come
-        inner: str = json.loads(f'"{text[:end]}"', strict=False)
-        if closes:
-            self._quoted, self._escape = False, ""
-            left = self._behind(inner) if self.whole else self._inside(inner)
-            self._object, self.whole = "", True
-            return left + text[end + 1 :]
-        self._escape = text[end:]
-        return self._behind(inner) if self.whole else self._inside(inner)
+        inner, end = string.feed(piece)
+        left = self._behind(inner) if self.whole else self._inside(inner)
+        if end < 0:
+            return left
+        self._string, self._object, self.whole = None, "", True
+        return left + piece[end:]

@@ -1,6 +1,6 @@
 """One JSON value that arrives in pieces and leaves as strict JSON (RFC 8259).
 
-Strategy. An automaton reads each character once and decides as early as the grammar allows. What is strict JSON passes
+Strategy. An automaton reads each token once and decides as early as the grammar allows. What is strict JSON passes
 character for character, so big numbers, key order, duplicate keys and inner white space survive; what people and Python
 write instead is respelt where its meaning is certain, and each such repair is named once. Nothing is ever supplied for
 what was cut off, and what has two meanings fails: `007`, `5.`, `[1,,2]`, NaN, a missing comma or colon.
@@ -8,7 +8,7 @@ what was cut off, and what has two meanings fails: `007`, `5.`, `[1,,2]`, NaN, a
 In an object a comma or a colon that comes twice has one meaning.
 
 Held back is only what is undecided: a comma, with the white space after it, until an item follows; a literal until its
-last letter; an escape until it is whole. The rest of the state is one closer for each open container, at most
+last letter; an escape until it is whole. The rest of the state is a closer and a key for each open container, at most
 MAX_DEPTH, so there is no recursion. Every step depends on the state and the characters alone, never on where a piece
 ends: any split gives the same output, repairs, offset and verdict.
 
@@ -19,37 +19,33 @@ More than 300 lines: one automaton, whose states are small and read best side by
 """
 
 import re
-import sys
 from collections.abc import Callable
 
 from toolcalls.events import Repair
 from toolcalls.values.conversion import escape
+from toolcalls.values.json_tokenizer import decoded
 from toolcalls.values.json_tokens import (
     DIGITS,
-    ENTITIES,
-    ENTITY_RUN,
-    ENTITY_STOPS,
-    ESCAPE_DIGITS,
-    HEX_DIGITS,
     LITERALS,
     NUMBER,
+    OTHER_ESCAPE,
+    PART_OF_ESCAPE,
     STRING_RUNS,
     STRING_STOPS,
     WHOLE_NUMBER,
 )
 
-# Members that hold a program. In one, `&gt;` is no text that anybody means; in a page of HTML it is.
-PROGRAMS = frozenset({"command", "commands", "cmd", "script"})
-_MAX_HELD = 65536  # characters of a program that are held
-_LONGEST_PROGRAM = max(map(len, PROGRAMS)) + 1
 MAX_DEPTH = 1024  # more than a route may allow (`Route.max_depth`), so that it is the route's limit that is met
-
 DOUBLED = "}}"  # what closes an object that two braces opened
-_OBJECTS = (["}"], [DOUBLED])
+_LONGEST_KEY = 256  # characters of a key that are kept
 _GAP = " \t\n\r/#"  # white space, and what begins a comment
+_SUSPECT = frozenset("/\\TFN")  # what begins no token of strict JSON
 _space = re.compile(r"[ \t\n\r]*+")
 _bare = re.compile(r"[\w$.-]*+")
 _line_end = re.compile(r"[\r\n]")
+
+# The way to a value as `Toolbox.types` takes it: a key for each object, None for the items of an array.
+type Path = tuple[str | None, ...]
 
 
 class Transducer:
@@ -57,61 +53,69 @@ class Transducer:
 
     bare_keys    keys without quotes become strings: letters, digits, `_`, `$`, `-` and `.`
     only_object  a value that is no object fails at its first character
-    entities     a program (`PROGRAMS`) that holds entities and neither `<`, `>` nor another `&` is decoded; from its
-                 first entity on, it is held to its end
     escaped_gaps a line end or tab between values may be written as its escape
+    watch        is told of each value in a container, as long as all is strict JSON, when its first character comes:
+                 the way to it, that character, and its offset
 
     done     the value is complete
     failed   why no JSON can come of it, with the character offset from the beginning of the first piece; else None
-    repairs  what was not strict JSON, each name once, in the order of appearance:
+    repairs  what was not strict JSON, each name once, in the order of appearance. This is all that is tolerated:
 
-             single_quotes   'a'                      → "a"
-             backticks       `a`                      → "a", after a colon or in an array
-             raw_newline     control characters that are raw in a string, of any kind → their escapes
-             invalid_escape  `\'` in double quotes    → '; `\x41`, `\U0001f600` → the character; any other → a
-                             backslash that was meant as such
-             trailing_comma  [1,]                     → [1]
-             doubled_braces  {{"a": 1}}               → {"a": 1}, as templates of Python's `format` write them
-             python_literal  None, True, False        → null, true, false
-             doubled_separator  {"a":: 1,, "b": 2}  → {"a": 1, "b": 2}
-             comment         // and # to the end of the line, /* */ → nothing
-             number          +1, .5                   → 1, 0.5
-             bare_key        {a: 1}                   → {"a": 1}
-             escaped_line_end  a backslash and an n between two values → nothing, with `escaped_gaps`
-             entities        {"cmd": "a &gt; b"}      → {"cmd": "a > b"}, with `entities`
+             single_quotes      'a'                  → "a"
+             backticks          `a`                  → "a", after a colon or in an array
+             raw_newline        control characters that are raw in a string, of any kind → their escapes
+             invalid_escape     `\'` in double quotes → '; `\x41`, `\U0001f600` → the character; any other → a
+                                backslash that was meant as such
+             trailing_comma     [1,]                 → [1]
+             doubled_separator  {"a":: 1,, "b": 2}   → {"a": 1, "b": 2}
+             doubled_braces     {{"a": 1}}           → {"a": 1}, as templates of Python's `format` write them
+             python_literal     None, True, False    → null, true, false
+             number             +1, .5               → 1, 0.5
+             comment            // and # to the end of the line, /* */ → nothing
+             bare_key           {a: 1}               → {"a": 1}, with `bare_keys`
+             escaped_line_end   a backslash and an n between two values → nothing, with `escaped_gaps`
+
+             In a model's text also, by `damaged_json`:
+
+             nested_quotes      {"a": "say "b""}     → {"a": "say \"b\""}, by `lost_escapes`
+             escaped_quotes     {\"a\": 1}           → {"a": 1}
+             entities           {&quot;a&quot;: 1}   → {"a": 1}
+                                {"cmd": "a &gt; b"}  → {"cmd": "a > b"}, a program without `<`, `>` and any other `&`
+    read     how many characters were consumed
 
     White space and comments before the value are dropped. A raw surrogate leaves as its escape, without a name.
     """
 
     def __init__(
-        self, *, bare_keys: bool = False, only_object: bool = False, entities: bool = False, escaped_gaps: bool = False
+        self,
+        *,
+        bare_keys: bool = False,
+        only_object: bool = False,
+        escaped_gaps: bool = False,
+        watch: Callable[[Path, str, int], None] | None = None,
     ) -> None:
         self.done = False
         self.failed: str | None = None
         self.repairs: list[Repair] = []
+        self.read = 0
         self._bare_keys = bare_keys
         self._only_object = only_object
-        self._entities = entities
-        self._waits = False  # what comes next is undecided (`damaged_json`)
         self._gaps = _GAP + "\\" if escaped_gaps else _GAP
-        self._key_text = ""  # the key that was read last, where entities are decoded
-        self._entity = ""  # one so far
-        self._escaped_text: list[str] | None = None  # a program from its first entity on
-        self._held = 0  # characters of that
+        self._watch = watch
+        self._waits = False  # what comes next is undecided (`damaged_json`)
+        self._plain = False  # the last piece ended in the string of a value, between two characters of it
         self._state: Callable[[Transducer, str, int], int] = Transducer._value
         self._closers: list[str] = []
+        self._keys: list[str] = []  # in each of these containers, the content of the latest key
         self._out: list[str] = []  # of the piece at hand
-        self._read = 0  # characters consumed by the calls of `feed` before this one
-        self._origin = 0  # what added to a position in the piece at hand makes it an offset
+        self._begun = ""  # what has come of a token that may be one of several
+        self._origin = 0  # what added to a position in the text at hand makes it an offset
         self._started = False
         self._comma: list[str] = []  # a comma that may be trailing, and the white space after it
         self._behind_comment: Callable[[Transducer, str, int], int] = Transducer._value
         self._quote = '"'
         self._run, self._stops = STRING_RUNS['"'], STRING_STOPS['"']
         self._is_key = self._key_is_bare = False
-        self._escaped = ""  # an escape so far
-        self._literal = self._literal_json = ""
-        self._matched = 0  # letters of the literal so far
         self._part = "start"
 
     def feed(self, text: str, start: int = 0) -> tuple[str, int]:
@@ -120,18 +124,23 @@ class Transducer:
         Everything is consumed unless the value ends or fails: then the offset is after the value's last character, or
         at the character that cannot be. After the end nothing is consumed any more.
         """
-        if self._state is Transducer._string:
+        if self._plain:
             found = self._run(text, start)
-            if found is not None and found.end() == len(text) and self._escaped_text is None and not self._is_key:
-                self._read += len(text) - start
+            if found is not None and found.end() == len(text):
+                self.read += len(text) - start
                 return (text[start:] if start else text), len(text)
-        pos, end = start, len(text)
+        pos, moved = start, 0
+        if self._begun:
+            pos, moved = 0, start - len(self._begun)
+            text, self._begun = self._begun + text[start:], ""
+        end = len(text)
         self._out = []
-        self._origin = self._read - start
+        self._origin = self.read - start + moved
         while pos < end and not (self.done or self._waits) and self.failed is None:
             pos = self._state(self, text, pos)
-        self._read += pos - start
-        return "".join(self._out), pos
+        self.read += pos + moved - start
+        self._plain = self._state is Transducer._string and not (self._is_key or self._begun)
+        return "".join(self._out), pos + moved
 
     @property
     def wake_on(self) -> Callable[[str], object] | None:
@@ -139,12 +148,18 @@ class Transducer:
 
         A piece without it is the content of a string as it is, and need not be fed (`skip`).
         """
-        plain = self._state is Transducer._string and self._escaped_text is None and not self._is_key
-        return self._stops if plain else None
+        return self._stops if self._plain else None
 
     def skip(self, size: int) -> None:
         """So many characters came that need not be fed."""
-        self._read += size
+        self.read += size
+
+    @property
+    def path(self) -> Path:
+        """The way to the value that is read, or was read last."""
+        return tuple(
+            None if closer == "]" else decoded(key) for closer, key in zip(self._closers, self._keys, strict=True)
+        )
 
     @property
     def unclosed(self) -> tuple[str, ...]:
@@ -154,9 +169,9 @@ class Transducer:
     @property
     def is_strict(self) -> bool:
         """Whether all that was read may be the beginning of strict JSON."""
-        if self.repairs or self._key_is_bare or self.failed is not None or self._state in _SUSPECT:
+        if self.repairs or self._key_is_bare or self.failed is not None:
             return False
-        return self._state is not Transducer._word or self._literal == self._literal_json
+        return self._state is Transducer._string or self._begun[:1] not in _SUSPECT
 
     @property
     def comma_waits(self) -> bool:
@@ -166,16 +181,12 @@ class Transducer:
     @property
     def in_token(self) -> bool:
         """Whether what was read ends inside a string or a comment."""
-        return self._state in _TOKENS
+        return self._state in _TOKENS or self._begun.startswith("/")
 
-    def finish(self) -> str:
-        """The text has ended: a number that nothing surrounds is `done` now; anything else stays as it is.
-
-        Returns what the end decides, which is the empty text: what is whole has left, and what is not never will.
-        """
+    def finish(self) -> None:
+        """The text has ended: a number that nothing surrounds is `done` now; anything else stays as it is."""
         if self._state is Transducer._number and not self._closers and self._part in WHOLE_NUMBER:
             self.done = self.failed is None
-        return ""
 
     # --- what several states do ---------------------------------------------------------------------------------------
 
@@ -186,6 +197,11 @@ class Transducer:
     def _repair(self, name: Repair) -> None:
         if name not in self.repairs:
             self.repairs.append(name)
+
+    def _wait(self, text: str, pos: int) -> int:
+        """What comes in the next piece says which token this is."""
+        self._begun = text[pos:]
+        return len(text)
 
     def _flush(self) -> None:
         """An item follows: the comma before it was none too many."""
@@ -207,6 +223,7 @@ class Transducer:
             self._state = Transducer._second_brace
             return pos + 1
         self._out.append(self._closers.pop())
+        self._keys.pop()
         self._ended()
         return pos + 1
 
@@ -217,11 +234,8 @@ class Transducer:
         self._quote = quote
         self._run, self._stops = STRING_RUNS[quote], STRING_STOPS[quote]
         self._is_key = key
-        if self._entities:
-            if key:
-                self._key_text = ""
-            elif quote == '"' and self._key_text in PROGRAMS and self._closers[-1:] in _OBJECTS:
-                self._run, self._stops = ENTITY_RUN, ENTITY_STOPS
+        if key:
+            self._keys[-1] = ""
         self._state = Transducer._string
         return pos + 1
 
@@ -233,6 +247,8 @@ class Transducer:
                 return self._fail("not an object", pos)
             self._started = True
         self._flush()
+        if self._watch is not None and self._closers and not self.repairs:
+            self._watch(self.path, char, self._origin + pos)
         if char in "\"'" or (char == "`" and self._closers):
             return self._open_string(char, pos, key=False)
         if char in "{[":
@@ -240,37 +256,23 @@ class Transducer:
                 return self._fail("too deep", pos)
             self._out.append(char)
             self._closers.append("}" if char == "{" else "]")
+            self._keys.append("")
             self._state = Transducer._key if char == "{" else Transducer._item
             return pos + 1
-        if char in "-.0123456789":
-            self._part = "start"
-            self._state = Transducer._number
+        if char in "+-.0123456789":
+            self._state, self._part = Transducer._number, "start"
+            if char == "+":
+                self._repair("number")
+                self._part = "sign"
+                return pos + 1
             return pos
-        if char == "+":
-            self._repair("number")
-            self._part = "sign"
-            self._state = Transducer._number
-            return pos + 1
-        if char in LITERALS:
-            self._literal, self._literal_json = LITERALS[char]
-            self._matched = 0
-            self._state = Transducer._word
-            return pos
-        return self._fail("no value", pos)
+        return self._word(text, pos) if char in LITERALS else self._fail("no value", pos)
 
     def _gap(self, text: str, pos: int) -> int:
-        """One run of white space, or the beginning of a comment."""
+        """One run of white space, an escaped line end, or the beginning of a comment."""
         char = text[pos]
-        if char == "\\":
-            self._behind_comment = self._state
-            self._state = Transducer._escaped_gap
-            return pos + 1
-        if char in "/#":
-            self._behind_comment = self._state
-            if char == "#":
-                self._repair("comment")
-            self._state = Transducer._slash if char == "/" else Transducer._line_comment
-            return pos + 1
+        if char in "\\/#":
+            return self._comment(char, text, pos)
         found = _space.match(text, pos)
         end = found.end() if found is not None else pos
         if self._comma:
@@ -278,6 +280,36 @@ class Transducer:
         elif self._started:
             self._out.append(text[pos:end])
         return end
+
+    def _comment(self, char: str, text: str, pos: int) -> int:
+        second = text[pos + 1 : pos + 2]
+        if not second and char != "#":
+            return self._wait(text, pos)
+        if char == "\\":
+            if second not in "nrt":
+                return self._fail("no line end", pos + 1)
+            self._repair("escaped_line_end")
+            return pos + 2
+        if char == "/" and second not in "/*":
+            return self._fail("no comment", pos + 1)
+        self._repair("comment")
+        self._behind_comment = self._state
+        self._state = Transducer._block_comment if char + second == "/*" else Transducer._line_comment
+        return pos + (1 if char == "#" else 2)
+
+    def _word(self, text: str, pos: int) -> int:
+        literal, meant = LITERALS[text[pos]]
+        if not text.startswith(literal, pos):
+            end = pos + 1
+            while text.startswith(literal[: end + 1 - pos], pos):
+                end += 1
+            self._state = Transducer._word
+            return self._wait(text, pos) if end == len(text) else self._fail("no value", end)
+        if literal != meant:
+            self._repair("python_literal")
+        self._out.append(meant)
+        self._ended()
+        return pos + len(literal)
 
     # --- states between tokens ----------------------------------------------------------------------------------------
 
@@ -312,10 +344,14 @@ class Transducer:
         if char in "\"'":
             self._flush()
             return self._open_string(char, pos, key=True)
-        if char in "\\&" and self._is_escaped(text, pos):
-            return pos
+        return self._other_key(text, pos)
+
+    def _other_key(self, text: str, pos: int) -> int:
+        """What stands where a key should, and has no quotes."""
+        char = text[pos]
         if self._bare_keys and char != "." and _bare.fullmatch(char):
             self._key_is_bare = True
+            self._keys[-1] = ""
             self._flush()
             self._out.append('"')
             self._state = Transducer._bare_key
@@ -363,117 +399,45 @@ class Transducer:
         if end == len(text):
             return end
         char = text[end]
-        if char in "&<>" and self._run is ENTITY_RUN:
-            if char == "&":
-                self._entity = ""
-                self._state = Transducer._in_entity
-                return end
-            self._not_escaped()
-            return end
         if char == self._quote:
-            if self._is_text(text, end):
-                return end if self._waits else end + 1
-            self._decode()
-            self._out.append('"')
-            if self._is_key:
-                self._state = Transducer._colon
-            else:
-                self._ended()
-        elif char == "\\":
-            self._escaped = char
-            self._state = Transducer._escape
-        else:  # a double quote in single quotes, a control character or a surrogate
-            if char < " ":
-                self._repair("raw_newline")
-            self._content(escape(char))
-        return end + 1
-
-    def _is_text(self, text: str, at: int) -> bool:  # noqa: ARG002 - for `damaged_json`
-        """Whether the quote at `at` does not end the string."""
-        return False
-
-    def _is_escaped(self, text: str, at: int) -> bool:  # noqa: ARG002 - for `damaged_json`
-        """Whether the backslash or entity in the place of a key says that the whole object is escaped."""
-        return False
+            return self._close_string(text, end)
+        return self._other_escape(text, end) if char == "\\" else self._other_character(text, end)
 
     def _content(self, made: str) -> None:
         """The string goes on."""
-        if self._escaped_text is not None:
-            self._escaped_text.append(made)
-            self._held += len(made)
-            if self._held > _MAX_HELD:
-                self._not_escaped()
-            return
-        if self._is_key and self._entities and len(self._key_text) < _LONGEST_PROGRAM:
-            self._key_text += made
+        if self._is_key:
+            self._keys[-1] = (self._keys[-1] + made)[:_LONGEST_KEY]
         self._out.append(made)
 
-    def _not_escaped(self) -> None:
-        """The string was written as it is: nothing in it is decoded."""
-        self._run, self._stops = STRING_RUNS['"'], STRING_STOPS['"']
-        if self._escaped_text is not None:
-            self._out += self._escaped_text
-            self._escaped_text = None
+    def _close_string(self, text: str, at: int) -> int:  # noqa: ARG002 - for `damaged_json`
+        self._out.append('"')
+        if self._is_key:
+            self._state = Transducer._colon
+        else:
+            self._ended()
+        return at + 1
 
-    def _decode(self) -> None:
-        """The string ends: what was held of it was escaped."""
-        if self._escaped_text is not None:
-            self._repair("entities")
-            self._out += [ENTITIES.get(part, part) for part in self._escaped_text]
-            self._escaped_text = None
+    def _other_escape(self, text: str, at: int) -> int:
+        """A backslash that does not begin a whole escape of JSON."""
+        if PART_OF_ESCAPE(text, at):
+            return self._wait(text, at)
+        found = OTHER_ESCAPE[self._quote](text, at)
+        if found is None:  # it was meant as such, as in `C:\Users` and `\d`
+            self._repair("invalid_escape")
+            self._content("\\\\")
+            return at + 1
+        if found[1] is None or self._quote == '"':
+            self._repair("invalid_escape")
+        code = found[3]
+        self._content(found[1] or (f"\\u00{found[2]}" if code is None else escape(chr(int(code, base=16)))))
+        return found.end()
 
-    def _in_entity(self, text: str, pos: int) -> int:
-        self._entity += text[pos]
-        if self._entity in ENTITIES:
-            if self._escaped_text is None:
-                self._escaped_text, self._held = [], 0
-            self._escaped_text.append(self._entity)
-            self._state = Transducer._string
-        elif not any(entity.startswith(self._entity) for entity in ENTITIES):
-            kept, self._entity = self._entity[:-1], ""
-            self._not_escaped()
-            self._out.append(kept)
-            self._state = Transducer._string
-            return pos
-        return pos + 1
-
-    def _escape(self, text: str, pos: int) -> int:
-        char = text[pos]
-        if len(self._escaped) == 1:
-            if char in ESCAPE_DIGITS:
-                self._escaped += char
-                return pos + 1
-            self._state = Transducer._string
-            if char in '"\\/bfnrt':
-                self._content("\\" + char)
-                return pos + 1
-            if char == "'" or (char in "`$" and self._quote == "`"):
-                if self._quote == '"':
-                    self._repair("invalid_escape")
-                self._content(char)
-                return pos + 1
-        elif char in HEX_DIGITS:
-            self._escaped += char
-            if len(self._escaped) == 2 + ESCAPE_DIGITS[self._escaped[1]]:
-                self._content(self._whole_escape(self._escaped))
-                self._state = Transducer._string
-            return pos + 1
-        # No escape that anybody knows: the backslash is one, as in `C:\Users` and `\d`, and `char` is read as content.
-        self._repair("invalid_escape")
-        self._content("\\" + self._escaped)
-        self._state = Transducer._string
-        return pos
-
-    def _whole_escape(self, escaped: str) -> str:
-        """The JSON of an escape that has all its digits."""
-        kind, digits = escaped[1], escaped[2:]
-        if kind == "u":
-            return escaped
-        self._repair("invalid_escape")
-        if kind == "x":
-            return "\\u00" + digits
-        code = int(digits, base=16)
-        return escape(chr(code)) if code <= sys.maxunicode else "\\" + escaped
+    def _other_character(self, text: str, at: int) -> int:
+        """A double quote in single quotes, a control character or a surrogate."""
+        if text[at] < " ":
+            self._repair("raw_newline")
+        self._content(escape(text[at]))
+        return at + 1
 
     def _bare_key(self, text: str, pos: int) -> int:
         found = _bare.match(text, pos)
@@ -503,35 +467,6 @@ class Transducer:
             return pos + 1
         return self._fail("no number", pos)
 
-    def _word(self, text: str, pos: int) -> int:
-        if text[pos] != self._literal[self._matched]:
-            return self._fail("no value", pos)
-        self._matched += 1
-        if self._matched == len(self._literal):
-            if self._literal != self._literal_json:
-                self._repair("python_literal")
-            self._out.append(self._literal_json)
-            self._ended()
-        return pos + 1
-
-    # --- comments -----------------------------------------------------------------------------------------------------
-
-    def _slash(self, text: str, pos: int) -> int:
-        char = text[pos]
-        if char not in "/*":
-            return self._fail("no comment", pos)
-        self._repair("comment")
-        self._state = Transducer._line_comment if char == "/" else Transducer._block_comment
-        return pos + 1
-
-    def _escaped_gap(self, text: str, pos: int) -> int:
-        """After a backslash between values."""
-        if text[pos] not in "nrt":
-            return self._fail("no line end", pos)
-        self._repair("escaped_line_end")
-        self._state = self._behind_comment
-        return pos + 1
-
     def _line_comment(self, text: str, pos: int) -> int:
         found = _line_end.search(text, pos)
         if found is None:
@@ -540,30 +475,11 @@ class Transducer:
         return found.start()
 
     def _block_comment(self, text: str, pos: int) -> int:
-        star = text.find("*", pos)
-        if star < 0:
-            return len(text)
-        self._state = Transducer._star
-        return star + 1
-
-    def _star(self, text: str, pos: int) -> int:
-        """After an asterisk in a comment."""
-        if text[pos] == "/":
-            self._state = self._behind_comment
-        elif text[pos] != "*":
-            self._state = Transducer._block_comment
-        return pos + 1
+        end = text.find("*/", pos)
+        if end < 0:
+            return self._wait(text, len(text) - 1) if text.endswith("*") else len(text)
+        self._state = self._behind_comment
+        return end + 2
 
 
-_SUSPECT = frozenset({Transducer._slash, Transducer._escaped_gap})
-_TOKENS = frozenset(
-    {
-        Transducer._string,
-        Transducer._escape,
-        Transducer._in_entity,
-        Transducer._slash,
-        Transducer._line_comment,
-        Transducer._block_comment,
-        Transducer._star,
-    }
-)
+_TOKENS = frozenset({Transducer._string, Transducer._line_comment, Transducer._block_comment})

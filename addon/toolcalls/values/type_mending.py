@@ -12,13 +12,14 @@ value.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolcalls.values.conversion import STRING, Types, is_json, quote
+from toolcalls.values.conversion import STRING, Types, is_json, quote, value_end
 from toolcalls.values.json_schema import Place, SchemaCheck
 from toolcalls.values.spans import spans
+from toolcalls.values.transducer import Path
 from toolcalls.values.validation import Mismatch, Validator, allows
 
 _MAX_DEPTH = 64  # values inside values
@@ -30,9 +31,6 @@ _NULL = frozenset({"null"})
 _NUMERIC = frozenset({"integer", "number"})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _OF_MANY = frozenset({"anyOf", "oneOf"})
-
-# The way to a value as `Toolbox.types` takes it: a key for each object, None for the items of an array.
-type Path = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +128,7 @@ def _refused(text: str, schema: ToolSchema) -> _Refused:
 
 def _changes(text: str, start: int, path: Path, steps: Place, schema: ToolSchema, depth: int) -> Iterator[_Change]:
     """What may be changed inside the container that begins at `start`."""
-    for step, begin, end in spans(text, start):
+    for step, begin, end in spans(text, start, value_end):
         place: Path = (*path, None if isinstance(step, int) else step)
         types, char = schema.types_at(place), text[begin]
         if types and contradicts(types, char):
@@ -175,102 +173,16 @@ def _number(written: str) -> int:
     return int(written) if len(written) < 4000 else int(written[:4000])  # of its type and size, roughly
 
 
-# --- while they come --------------------------------------------------------------------------------------------------
-
-_RUN = re.compile(r'[^"\\]*+')
-_GAP = re.compile(r"[ \t\n\r]*+")
-_SCALAR = re.compile(r"[^\s,\]}]*+")
-_CLOSERS: Mapping[str, str] = {"{": "}", "[": "]"}
-
-
 class TypeWatch:
-    """Looks for the first value whose first character contradicts the schema. What is no JSON ends the search."""
+    """The `watch` of a `Transducer`: notes the first value whose first character contradicts the schema.
+
+    at  its offset, None for none so far
+    """
 
     def __init__(self, types_at: Callable[[Path], Types | None]) -> None:
+        self.at: int | None = None
         self._types_at = types_at
-        self._open: list[tuple[str, Path]] = []  # the closer of each container, and the way to it
-        self._expects = "value"  # or "key", "colon", "after"
-        self._fresh = True  # nothing has come in the latest container
-        self._in = ""  # "string", "key" or "scalar"
-        self._escaped = False
-        self._key: list[str] = []
-        self._over = False
 
-    def feed(self, piece: str) -> int:
-        """The offset in this piece of such a value, -1 for none."""
-        at, end = 0, len(piece)
-        while at < end and not self._over:
-            if self._in in {"string", "key"}:
-                at = self._string(piece, at)
-                continue
-            if self._in == "scalar":
-                at = self._match(_SCALAR, piece, at)
-                self._in = "" if at < end else "scalar"
-                continue
-            at = self._match(_GAP, piece, at)
-            if at == end:
-                break
-            if self._expects == "value" and self._open and piece[at] not in "]," and self._contradicts(piece[at]):
-                return at
-            self._token(piece[at])
-            at += self._in != "scalar"
-        return -1
-
-    @staticmethod
-    def _match(pattern: re.Pattern[str], piece: str, at: int) -> int:
-        found = pattern.match(piece, at)
-        return found.end() if found is not None else at
-
-    def _path(self) -> Path:
-        closer, path = self._open[-1]
-        return (*path, None if closer == "]" else _text("".join(self._key)))
-
-    def _contradicts(self, char: str) -> bool:
-        return len(self._open) <= _MAX_DEPTH and contradicts(self._types_at(self._path()), char)
-
-    def _string(self, piece: str, at: int) -> int:
-        start = at
-        at = self._match(_RUN, piece, at + self._escaped)
-        self._escaped = False
-        closes = at < len(piece) and piece[at] == '"'
-        if at < len(piece) and not closes:
-            self._escaped, at = True, at + 1
-        if self._in == "key":
-            self._key.append(piece[start:at])
-        if closes:
-            self._expects = "colon" if self._in == "key" else "behind"
-            self._in, at = "", at + 1
-        return at
-
-    def _token(self, char: str) -> None:
-        """One character between values, or the first one of a value."""
-        fresh, self._fresh = self._fresh, False
-        if self._open and char == self._open[-1][0] and (self._expects == "behind" or fresh):
-            self._open.pop()
-            self._expects = "behind"
-            self._over = not self._open
-        elif self._expects == "value" and char in _CLOSERS and (self._open or char == "{"):
-            path = self._path() if self._open else ()
-            self._open.append((_CLOSERS[char], path))
-            self._expects, self._fresh = ("key" if char == "{" else "value"), True
-        elif self._expects == "value" and self._open and char not in ",:]}":
-            self._in = "string" if char == '"' else "scalar"
-            self._expects = "behind"
-        elif self._expects == "key" and char == '"':
-            self._in, self._key = "key", []
-        elif (self._expects, char) == ("colon", ":"):
-            self._expects = "value"
-        elif (self._expects, char) == ("behind", ","):
-            self._expects = "key" if self._open[-1][0] == "}" else "value"
-        else:
-            self._over = True
-
-
-def _text(raw: str) -> str:
-    """The text of a key as it is written in JSON."""
-    if "\\" not in raw:
-        return raw
-    try:
-        return str(json.loads(f'"{raw}"', strict=False))
-    except ValueError:
-        return raw
+    def __call__(self, path: Path, char: str, offset: int) -> None:
+        if self.at is None and len(path) <= _MAX_DEPTH and contradicts(self._types_at(path), char):
+            self.at = offset

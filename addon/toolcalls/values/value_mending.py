@@ -9,7 +9,7 @@ is longer than is kept, leaves as it came (law 6).
 from dataclasses import dataclass
 
 from toolcalls.events import Repair
-from toolcalls.values.nesting import Nesting
+from toolcalls.values.json_tokenizer import Nesting
 from toolcalls.values.transducer import Transducer
 from toolcalls.values.type_mending import ToolSchema, TypeWatch, mended_types
 from toolcalls.values.validation import Mismatch
@@ -50,8 +50,9 @@ class ValueMending:
         self._held = held
         self._schema = schema
         self._types = None if schema is None else TypeWatch(schema.types_at)
-        self._json = Transducer(bare_keys=True, only_object=True, escaped_gaps=True) if json else None
-        self._end = Nesting(to_close=True)  # where there is no transducer
+        self._json = json
+        self._reader = Transducer(bare_keys=True, only_object=True, escaped_gaps=True, watch=self._types)
+        self._end = Nesting(to_close=True)  # of what the transducer need not be able to read
         self._instead = instead
         self._came: list[str] = []  # all of the object so far
         self._made: list[str] = []  # the same by the transducer
@@ -102,16 +103,17 @@ class ValueMending:
     # --- the object ---------------------------------------------------------------------------------------------------
 
     def _take(self, piece: str) -> str:
-        at = -1 if self._types is None or self._suspicious else self._types.feed(piece)
+        start = self._reader.read
         end = self._close(piece)
         body = piece if end < 0 else piece[:end]
         before, self._unsent = self._unsent, self._unsent + body
         self._came.append(body)
-        if self._json is not None and self._json.failed is not None:
+        if self._json and self._reader.failed is not None:
             return self._release(piece[len(body) :])
-        repaired = self._json is not None and not self._json.is_strict
+        repaired = self._json and not self._reader.is_strict
         left = ""
-        if not self._suspicious and not repaired and 0 <= at < len(body):
+        if not self._suspicious and not repaired and self._types is not None and self._types.at is not None:
+            at = self._types.at - start
             left, self._unsent = before + body[:at], body[at:]
             self._suspicious = True
         self._suspicious = self._suspicious or repaired
@@ -124,16 +126,18 @@ class ValueMending:
 
     def _close(self, piece: str) -> int:
         """The offset in a piece after the object, -1 where it goes on."""
-        if self._json is None:
+        if not self._json:
+            if self._types is not None and not self._suspicious and self._reader.is_strict:
+                self._reader.feed(piece)
             return self._end.feed(piece)
-        made, end = self._json.feed(piece)
+        made, end = self._reader.feed(piece)
         self._made.append(made)
-        return end if self._json.done else -1
+        return end if self._reader.done else -1
 
     def _passing(self) -> str:
         """What leaves of a sound object: all that came, but for a comma at its end."""
         text, self._unsent = self._unsent, ""
-        if self._json is None or not self._json.comma_waits:
+        if not (self._json and self._reader.comma_waits):
             self._let_go()
             return text
         kept = text.rstrip(_SPACE)[:-1]
@@ -161,9 +165,9 @@ class ValueMending:
     def _meant(self, came: str) -> tuple[str, list[Repair]]:
         """The object as it was meant, and what was repaired for that."""
         made, repairs = came, list[Repair]()
-        if self._json is not None and self._json.repairs:
+        if self._json and self._reader.repairs:
             space = came[: len(came) - len(came.lstrip(_SPACE))]
-            made, repairs = space + "".join(self._made), list(self._json.repairs)
+            made, repairs = space + "".join(self._made), list(self._reader.repairs)
         if self._schema is not None:
             try:
                 found = mended_types(made, self._schema)
@@ -177,7 +181,7 @@ class ValueMending:
     # --- what comes after it, or in its place -----------------------------------------------------------------------
 
     def _after(self, piece: str) -> str:
-        if self._surplus is None and (self._json is None or not piece.strip(_SPACE)):
+        if self._surplus is None and not (self._json and piece.strip(_SPACE)):
             return piece
         if self._surplus is None:
             self._surplus = []

@@ -29,5 +29,4 @@ class BedrockRuntime(Wire):
         return "whole" if form_of(content_type) == "whole" and self.asked_form(path, b"") == "whole" else None
 
     def asked_form(self, path: str, body: bytes) -> Form:  # noqa: ARG002 - the path says it
-        """As the path says."""
         return self.stream_form if urlsplit(path).path.rstrip("/").endswith(self.stream_path) else "whole"

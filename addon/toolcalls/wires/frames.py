@@ -11,8 +11,6 @@ at once as a frame without data. That also settles a CRLF that is cut: a blank l
 for a LF that may never come, and the LF, if it comes, is a frame of its own (`tail`), which leaves where the frame
 before it has left. So the cutting of the bytes never changes the data of the frames that have any, nor the joined
 bytes, nor what is left where a frame does not leave.
-
-Over 300 lines: six forms under one law, short enough to be read together.
 """
 
 import base64
@@ -160,7 +158,6 @@ class SSE(_Frames):
         self._tail_may_come = False  # the latest piece ended a frame with a CR
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """The frames that this piece of the body completes, in order."""
         # The usual chunk is one event of one line: no buffer, no search, one slice. Everything else goes the long way.
         if 13 in chunk:
             self._carriage = True
@@ -258,7 +255,6 @@ class _Measured(_Frames):
     """What forms share whose frames say themselves where they end, and need no end to be searched for."""
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """The frames that this piece of the body completes, in order."""
         if self.overflowed or not chunk:
             return [Frame(chunk, None)] if chunk else []
         size = len(self._held)
@@ -290,7 +286,6 @@ class JSONArray(_Measured):
         self._in_string = False  # whether they end inside a string
 
     def _taken(self, held: bytearray) -> list[Frame]:
-        """The frames at the beginning of what is held, which are taken from it in the end."""
         frames: list[Frame] = []
         start, at = 0, self._searched
         while (mark := self._mark(held, at)) >= 0:
@@ -338,7 +333,7 @@ class JSONArray(_Measured):
             at += 1
 
     def build(self, data: bytes, like: bytes, *, keep: bool, name: str | None) -> bytes:  # noqa: ARG002 - it has neither
-        """A new element; another one beside it comes after a comma."""
+        """A new array element; siblings are separated by commas."""
         return data if keep else b",\r\n" + data
 
     def _data(self, raw: bytes) -> bytes | None:
@@ -368,7 +363,6 @@ class EventStream(_Measured):
         return [Frame(raw, None, complete=False)] if raw else []
 
     def _taken(self, held: bytearray) -> list[Frame]:
-        """The frames at the beginning of what is held, which are taken from it in the end."""
         frames: list[Frame] = []
         start = 0
         try:

@@ -3,8 +3,6 @@
 A frame in which nothing is damaged is not touched. All menders do the same to arguments (`values.native_arguments`,
 `values.value_mending`), to names and to ids: an empty one, and one that another call of the reply has, is replaced by a
 new one. Which of these a route wants is in `Mending`.
-
-Past 300 lines by a little: what is mended of a call is added up here, whichever wire it came by.
 """
 
 from collections.abc import Callable, Sequence
@@ -73,7 +71,7 @@ class CallArguments:
     """The arguments of one call as they come: what the API asks of them is mended first, and then their values.
 
     tool      the tool's name, which is known before they begin
-    instead   those that was in its name, "" for none
+    instead   arguments found in the tool's name, "" for none
     """
 
     __slots__ = ("_came", "_left", "_mending", "_native", "_pending", "_room", "_values", "instead", "tool")

@@ -80,7 +80,6 @@ class _Mender:
         self._indices: set[int] = set()
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The line as it should have come; None where it stays as it is."""
         if b'"tool_calls"' not in payload:
             return None
         line = rawjson.fields(payload)

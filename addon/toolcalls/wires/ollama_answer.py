@@ -7,7 +7,6 @@ from toolcalls.wires.answers import Answer
 
 
 def whole(answer: Answer) -> bytes:
-    """A whole reply."""
     return rawjson.written({**_outer(answer), "message": _message(answer), **_ending(answer)})
 
 
@@ -19,7 +18,6 @@ class Answering(answers.Answering):
         self._outer: Fields = {}
 
     def saw(self, payload: bytes) -> None:
-        """A line in front of the error."""
         line = rawjson.fields(payload)
         calls = rawjson.items(rawjson.fields(line.get("message")).get("tool_calls"))
         self.answered = self.answered or bool(calls) or rawjson.value(line.get("done")) is True

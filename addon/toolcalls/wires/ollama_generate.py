@@ -15,7 +15,6 @@ class _Codec(ReadOnlyCodec):
     """The codec of a reply, streamed or whole."""
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one line."""
         line = rawjson.fields(payload)
         if "response" not in line:
             return []

@@ -7,7 +7,10 @@ shared; `translated` says what comes of the other codec's frames.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Codec, Part, WholeCodec, Wire, all_wires
+from toolcalls.wires.answers import Answer, Answering
 from toolcalls.wires.mending import Mended, Mender, Mending
 
 
@@ -47,6 +50,18 @@ class Translation:
         assert made is not None
         return made
 
+    def answer(self, answer: Answer, like: Fields) -> bytes:
+        """A whole reply of our own making: the other's, with what else the API says in one."""
+        make = self.other.answer
+        assert make is not None
+        return self.from_other(make(answer), rawjson.written(like))
+
+    def answering(self) -> Answering:
+        """What writes the rest of a stream in the other's words."""
+        make = self.other.answering
+        assert make is not None
+        return make()
+
 
 def translated(
     made: Sequence[bytes], asked: bytes, payload: bytes, back: Callable[[bytes], bytes | None]
@@ -62,7 +77,6 @@ class _Whole(WholeCodec):
         self._inner: Codec = translation.other.whole()
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of the reply, by lane."""
         if not self._translation.is_reply(payload):
             return []
         parts = self._inner.decode(self._translation.to_other(payload))
@@ -70,7 +84,6 @@ class _Whole(WholeCodec):
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
-        """The reply with its texts and calls as `parts` say."""
         if not self._translation.is_reply(payload):
             return [payload]
         asked = self._translation.to_other(payload)
@@ -85,7 +98,6 @@ class _WholeMender:
         self.calls: dict[tuple[int, int], Mended] = self._inner.calls
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The reply as it should have come; None where it stays as it is."""
         if self._translation.calls not in payload or not self._translation.is_reply(payload):
             return None
         made = self._inner.mend(self._translation.to_other(payload))

@@ -12,8 +12,6 @@ Where a processor took a call out of a block of several, or changed it, the othe
 calls up to the next text are written as one block (`blocks`), after what the client has of the model's: one that is
 written as the model wrote it stays byte for byte. What closes the block leaves when it is known that no call follows,
 and texts of our own leave behind it.
-
-One file of more than 300 lines, as every step decides about the same markup that is held.
 """
 
 from collections.abc import Callable, Iterator, Sequence

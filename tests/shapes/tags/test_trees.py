@@ -22,9 +22,8 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
+from toolcalls.shapes.tags.entities import CDATA, CDATA_END
 from toolcalls.shapes.tags.trees import (
-    CDATA,
-    CDATA_END,
     MAX_DEPTH,
     Element,
     Section,

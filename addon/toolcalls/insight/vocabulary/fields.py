@@ -461,3 +461,6 @@ VERDICT_FIELDS: Mapping[str, Field] = {
 EXCHANGE_FIELDS: Mapping[str, Field] = {field.path: field for field in FIELDS if "." not in field.path}
 # The kinds of damage of an exchange.
 DAMAGE: Field = next(field for field in FIELDS if field.path == "damage[].code")
+
+LOG_FIELDS: list[str] = [name for name, field in EXCHANGE_FIELDS.items() if field.in_log and field.in_report]
+LOG_VERDICT_FIELDS: list[str] = [name for name, field in VERDICT_FIELDS.items() if field.in_log]

@@ -10,15 +10,14 @@ import mitmproxy.types
 from mitmproxy import exceptions, flow
 from mitmproxy.log import ALERT
 
-from toolcalls.commands.streams import BadInput
 from toolcalls.dialects import all_dialects
+from toolcalls.flows.exchange_plan import ReplyNotParsed
 from toolcalls.insight import report
 from toolcalls.mitm.commands.recorded_replies import RecordedReplies
 from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.exchange_plan import ReplyNotParsed
-from toolcalls.mitm.offline.files import written
 from toolcalls.mitm.tables import calls_of, cell
 from toolcalls.shapes import Call, Unwritable
+from toolcalls.streams import BadInput, written
 from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.writer import write

@@ -9,12 +9,12 @@ from typing import Any, cast
 import mitmproxy.types
 from mitmproxy import ctx, exceptions, flow, http
 
+from toolcalls.flows.exchange_plan import ReplyNotParsed
 from toolcalls.insight.redaction import redacted_url
 from toolcalls.mitm import background
 from toolcalls.mitm.commands.recorded_replies import RecordedReplies
+from toolcalls.mitm.conditions import Candidate, conditions
 from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.exchange_plan import ReplyNotParsed
-from toolcalls.mitm.judging import Candidate, conditions
 from toolcalls.mitm.page import PATH
 from toolcalls.mitm.tables import (
     Table,

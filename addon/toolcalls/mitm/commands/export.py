@@ -10,13 +10,13 @@ import mitmproxy.types
 from mitmproxy import exceptions, flow, http
 from mitmproxy.log import ALERT
 
+from toolcalls.flows.flow_records import failure_report, has_report, reported_records
 from toolcalls.insight.exports import FORMATS
+from toolcalls.insight.exports.pieces import pieces_of
 from toolcalls.mitm import background
 from toolcalls.mitm.commands.recorded_replies import RecordedReplies
 from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.flow_records import failure_report, has_report
-from toolcalls.mitm.offline.export import pieces_of
-from toolcalls.mitm.offline.files import written
+from toolcalls.streams import written
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,10 @@ class ExportCommands:
         prices, opened = self._replies.config_file.current().prices, ExitStack()
         try:
             pieces = pieces_of(
-                self._while_running(ours), next(one for one in FORMATS if one == format), content=True, prices=prices
+                next(one for one in FORMATS if one == format),
+                reported_records(self._while_running(ours)),
+                content=True,
+                prices=prices,
             )
             file = opened.enter_context(written(str(Path(path).expanduser())))
         except ValueError as missing:  # an extra that is not installed

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from mitmproxy import exceptions, flow, http
 
+from toolcalls.flows.exchange_plan import ReplyNotParsed
+from toolcalls.flows.judging import Recorded, replies
 from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.exchange_plan import ReplyNotParsed
-from toolcalls.mitm.judging import Recorded, replies
 
 
 class RecordedReplies:

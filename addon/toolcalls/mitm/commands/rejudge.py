@@ -8,15 +8,16 @@ from typing import Any, get_args
 from mitmproxy import ctx, exceptions, flow, hooks, http
 from mitmproxy.log import ALERT
 
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.exchange_plan import ReplyNotParsed
+from toolcalls.flows.recorded_verdicts import joined, judged, same_verdicts
+from toolcalls.flows.websocket.turns import store_report, turn_reports
 from toolcalls.insight import report
-from toolcalls.mitm import background, flow_metadata
+from toolcalls.mitm import background
 from toolcalls.mitm.commands.recorded_replies import RecordedReplies
 from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.live import redraw
-from toolcalls.mitm.recorded_verdicts import joined, judged, same_verdicts
 from toolcalls.mitm.tables import cell
-from toolcalls.mitm.websocket.turns import store_report, turn_reports
 from toolcalls.route import PolicyName
 
 logger = logging.getLogger(__name__)

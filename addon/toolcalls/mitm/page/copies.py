@@ -11,14 +11,14 @@ from typing import Any
 from mitmproxy import http
 from mitmproxy.addons import export
 
+from toolcalls.flows.exchange_plan import ReplyNotParsed
+from toolcalls.flows.flow_redaction import redacted
+from toolcalls.flows.judging import Recorded, replies
 from toolcalls.insight.exchange_record import flow_of
-from toolcalls.mitm.exchange_plan import ReplyNotParsed
-from toolcalls.mitm.flow_redaction import redacted
-from toolcalls.mitm.judging import Recorded, replies
 from toolcalls.route import Config
 
-_CASE_TEXT = "toolcalls.mitm.offline.minimising.case_text"
-_EXAMPLE = "toolcalls.mitm.offline.minimising.example"
+_CASE_TEXT = "toolcalls.flows.cases.case_text"
+_EXAMPLE = "toolcalls.flows.cases.example"
 _TITLE = "from a recording"
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from mitmproxy import http
 
+from toolcalls.flows.flow_records import records_of
+from toolcalls.flows.websocket.turns import TurnReader
 from toolcalls.insight.conversation import Known, Message
 from toolcalls.insight.turn import Turn, turn_of
 from toolcalls.mitm.background import exchange_bytes
-from toolcalls.mitm.flow_records import records_of
-from toolcalls.mitm.websocket.turns import TurnReader
 
 AT_A_TIME = 8  # flows; together they take some milliseconds, and the loop goes on meanwhile
 _LARGE = 256 * 1024  # bytes of a request and its reply

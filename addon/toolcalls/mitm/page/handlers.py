@@ -8,10 +8,10 @@ from typing import Any
 
 from mitmproxy.tools.web.app import RequestHandler
 
+from toolcalls.flows.exchange_plan import ReplyNotParsed
 from toolcalls.insight import page as pages
 from toolcalls.insight.exchange_record import flow_of
 from toolcalls.insight.session_page import Block
-from toolcalls.mitm.exchange_plan import ReplyNotParsed
 from toolcalls.mitm.page import PATH
 from toolcalls.mitm.page.state import PageState
 

@@ -18,22 +18,24 @@ from typing import Any
 
 from mitmproxy import http
 
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.flow_records import failure_report, has_report
+from toolcalls.flows.judging import replies
+from toolcalls.flows.websocket.turns import TurnReader, listed_reports
 from toolcalls.insight import report
 from toolcalls.insight.exchange_record import State
 from toolcalls.insight.page import Changes, live_rows, live_why
 from toolcalls.insight.session_page import Block
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import Turn, turn_of
-from toolcalls.mitm import flow_metadata
+from toolcalls.mitm.conditions import conditions
 from toolcalls.mitm.config_file import ConfigFile
-from toolcalls.mitm.flow_records import failure_report, has_report, records_in_progress, size_in_progress, state_of
-from toolcalls.mitm.judging import conditions, replies
+from toolcalls.mitm.in_progress import replies_in_progress
 from toolcalls.mitm.page.changed_flows import ChangedFlows
 from toolcalls.mitm.page.copies import copy_of
 from toolcalls.mitm.page.ended_flows import EndedFlow, are_enough, turns_of
+from toolcalls.mitm.records_in_progress import records_in_progress, size_in_progress, state_of
 from toolcalls.mitm.tables import conditions_table
-from toolcalls.mitm.websocket.connection import replies_in_progress
-from toolcalls.mitm.websocket.turns import TurnReader, listed_reports
 from toolcalls.route import Price
 
 logger = logging.getLogger(__name__)

@@ -21,10 +21,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from toolcalls.flows.flow_index import index_path, line
 from toolcalls.insight.formatting import counted
 from toolcalls.insight.report import visible
 from toolcalls.mitm.append_file import WRITE, AppendFile, OpenFile
-from toolcalls.mitm.recording.index import index_path, line
 from toolcalls.mitm.recording.limits import Limits
 
 OPEN = 32  # files that are open at a time, where each session has its own

@@ -11,17 +11,14 @@ import logging
 import os
 import sys
 from contextlib import suppress
-from io import BytesIO
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from mitmproxy import http
-from mitmproxy.io import FlowWriter
-
-from toolcalls.mitm.flow_redaction import redacted
+from toolcalls.flows.flow_files import serialized
+from toolcalls.flows.flow_index import entries_of
+from toolcalls.flows.flow_redaction import redacted
 from toolcalls.mitm.recording.folder import RecordingFolder
-from toolcalls.mitm.recording.index import entries_of
 from toolcalls.mitm.recording.intake import Taken
 from toolcalls.mitm.recording.limits import Limits
 from toolcalls.mitm.recording.protocol import ACK, flow_from, message_of
@@ -84,13 +81,6 @@ class Writer:
         if data["left_out"]:
             names = ", ".join(data["left_out"])
             logger.info(f"toolcalls: flow {flow.id} is recorded without its {names}: too large")
-
-
-def serialized(flow: http.HTTPFlow) -> bytes:
-    """A flow as mitmproxy writes it."""
-    out = BytesIO()
-    FlowWriter(out).add(flow)
-    return out.getvalue()
 
 
 class _ToParent(logging.Handler):

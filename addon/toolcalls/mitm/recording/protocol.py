@@ -13,9 +13,9 @@ from mitmproxy.connection import Client, Server
 from mitmproxy.flow import Error
 from mitmproxy.websocket import WebSocketData
 
-from toolcalls.mitm import flow_metadata
+from toolcalls.flows import flow_metadata
+from toolcalls.flows.websocket.turns import MESSAGES_KEY, TURNS_KEY
 from toolcalls.mitm.recording.intake import LENGTH
-from toolcalls.mitm.websocket.turns import MESSAGES_KEY, TURNS_KEY
 
 MAX_BODY = 8 * 1024 * 1024  # bytes of a body, or characters of a call's arguments, that are recorded
 ACK = struct.Struct(">QQ")  # flows and bytes that are done since the process began

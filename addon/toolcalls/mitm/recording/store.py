@@ -16,8 +16,8 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+from toolcalls.flows.flow_index import index_path
 from toolcalls.mitm.recording.folder import NAME, size_of
-from toolcalls.mitm.recording.index import index_path
 
 _LOOKS = 5.0  # seconds between two looks into the folder
 _TRIES = 60.0  # seconds until a store that has failed is tried again

@@ -15,16 +15,17 @@ from typing import Any
 
 from mitmproxy import contentviews, http
 
+from toolcalls.flows.exchange_plan import wire_for
+from toolcalls.flows.flow_metadata import REPORT, original_request_body
+from toolcalls.flows.websocket.turns import REQUEST_TYPE, messages_as_received, type_and_stream
+from toolcalls.flows.websocket.upgrade import is_api_websocket
 from toolcalls.insight.formatting import counted
 from toolcalls.insight.report import visible
-from toolcalls.mitm.exchange_plan import wire_for
-from toolcalls.mitm.flow_metadata import REPORT, original_request_body
+from toolcalls.mitm.in_progress import tap_of
 from toolcalls.mitm.views.calls import summed_up, what_is_done
 from toolcalls.mitm.views.lines import below, clipped, field, folded, pretty, quoted, remark, title, wrapped
-from toolcalls.mitm.views.message import report_of, tap_of
+from toolcalls.mitm.views.message import report_of
 from toolcalls.mitm.views.shortening import MAX_MESSAGES, Reduced, reduced
-from toolcalls.mitm.websocket.turns import REQUEST_TYPE, messages_as_received, type_and_stream
-from toolcalls.mitm.websocket.upgrade import is_api_websocket
 from toolcalls.request import Request, Tool
 from toolcalls.requests.turns import Conversation, PastCall, Result, Text, Turn, formats
 from toolcalls.values.toolbox import Toolbox

@@ -20,12 +20,11 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import contentviews, ctx, hooks, http
 
+from toolcalls.flows.flow_metadata import REPORT, TIMES, UPSTREAM, answered_status
+from toolcalls.flows.reply_forms import form_of
+from toolcalls.flows.websocket.turns import END_TYPES, Turn, TurnReader, turn_reports, type_and_stream
 from toolcalls.insight import report as reports
-from toolcalls.mitm.flow_metadata import REPORT, TIMES, UPSTREAM, answered_status
-from toolcalls.mitm.progress import progress_of
-from toolcalls.mitm.reply_forms import form_of
-from toolcalls.mitm.websocket.connection import replies_in_progress
-from toolcalls.mitm.websocket.turns import END_TYPES, Turn, TurnReader, turn_reports, type_and_stream
+from toolcalls.mitm.in_progress import progress_of, replies_in_progress, tap_of
 from toolcalls.replies.exchange import Exchange
 from toolcalls.wires import Wire, all_wires
 from toolcalls.wires.frames import Form
@@ -63,12 +62,6 @@ class Reply:
     def changed(self) -> bool:
         """Whether the client got something else than the upstream sent."""
         return self.client is not self.upstream
-
-
-def tap_of(flow: http.HTTPFlow) -> Any:
-    """The tap that reads a flow's reply now, None for no such. Also one that an older load of the addon made."""
-    stream: Any = flow.response.stream if flow.response is not None else None
-    return stream if getattr(stream, "is_toolcalls_tap", False) else None
 
 
 def is_ours(metadata: contentviews.Metadata) -> bool:

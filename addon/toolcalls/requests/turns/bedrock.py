@@ -12,11 +12,9 @@ class _InvokeRequests:
     """The format."""
 
     def read(self, body: bytes) -> Conversation:
-        """Raises ValueError for a body that is no such request."""
         return _format(body).read(body)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools."""
         return _format(body).write(body, conversation)
 
 

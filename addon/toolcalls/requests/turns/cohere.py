@@ -14,11 +14,9 @@ class _CohereRequests:
     """The format."""
 
     def read(self, body: bytes) -> Conversation:
-        """Raises ValueError for a body that is no such request."""
         return CHAT.read(to_chat(body))
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools."""
         return from_chat(CHAT.write(to_chat(body), conversation), body)
 
 

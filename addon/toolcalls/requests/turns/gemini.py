@@ -39,7 +39,6 @@ class _GeminiRequests:
     """The format."""
 
     def read(self, body: bytes) -> Conversation:
-        """Raises ValueError for a body that is no such request."""
         reading = _Reading()
         try:
             fields, _ = _opened(body)
@@ -57,7 +56,6 @@ class _GeminiRequests:
             raise ValueError(f"the request body is not a Gemini request: {error}") from error
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools."""
         fields, around = _opened(body)
         names = {
             block.id: block.name for turn in conversation.turns for block in turn.blocks if isinstance(block, PastCall)
@@ -69,7 +67,7 @@ class _GeminiRequests:
         said = (turn for turn in conversation.turns if turn.role != "system")
         fields["contents"] = [_content(turn, names) for turn in _answers_together(said)]
         keep_stops(fields, conversation.stop, *_STOPS)
-        _offer(fields, conversation)
+        _set_tools_and_choice(fields, conversation)
         return rawjson.written(fields if around is None else {**around, "request": fields})
 
 
@@ -81,7 +79,6 @@ class _Reading:
         self._open: list[tuple[str, str]] = []  # calls without an answer: names and ids
 
     def turn(self, raw: Any) -> Turn:
-        """A content."""
         content = rawjson.fields(raw)
         role = rawjson.word(content, "role") or "user"
         roles: dict[str, Role] = {"model": "assistant", "user": "user", "function": "tool", "tool": "tool"}
@@ -192,8 +189,7 @@ def _written(blocks: Sequence[Block], names: Mapping[str, str]) -> Iterator[Any]
             yield {"functionResponse": answer}
 
 
-def _offer(fields: Fields, conversation: Conversation) -> None:
-    """Make the body declare the conversation's tools, and leave the choice that they allow."""
+def _set_tools_and_choice(fields: Fields, conversation: Conversation) -> None:
     known = {tool.name for tool in tools_of(_loads(fields.get("tools")))}
     if not conversation.tools and not conversation.opaque_tools:
         if known or any(_opaque_tools(fields.get("tools"))):

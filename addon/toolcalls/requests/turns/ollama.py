@@ -24,7 +24,6 @@ class _OllamaRequests:
     """The format."""
 
     def read(self, body: bytes) -> Conversation:
-        """Raises ValueError for a body that is no such request."""
         reading = _Reading()
         try:
             fields = rawjson.fields(body)
@@ -41,14 +40,13 @@ class _OllamaRequests:
             raise ValueError(f"the request body is not an Ollama chat: {error}") from error
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools."""
         fields: Fields = dict(rawjson.fields(body))
         called = {
             block.id: block.name for turn in conversation.turns for block in turn.blocks if isinstance(block, PastCall)
         }
         fields["messages"] = [message for turn in conversation.turns for message in _messages(turn, called)]
         keep_stops(fields, conversation.stop, _STOP)
-        _offer(fields, conversation)
+        _set_tools(fields, conversation)
         return rawjson.written(fields)
 
 
@@ -60,7 +58,6 @@ class _Reading:
         self._open: list[tuple[str, str]] = []  # calls without an answer: names and ids
 
     def turn(self, raw: Any) -> Turn:
-        """A message."""
         message = rawjson.fields(raw)
         role = _ROLES.get(rawjson.word(message, "role"))
         if role is None:
@@ -133,8 +130,7 @@ def _opaque_tools(tools: Sequence[Any]) -> Iterator[OpaqueTool]:
             yield OpaqueTool(rawjson.word(rawjson.fields(raw), "type") or "one without a type")
 
 
-def _offer(fields: Fields, conversation: Conversation) -> None:
-    """Make the body declare the conversation's tools."""
+def _set_tools(fields: Fields, conversation: Conversation) -> None:
     declared = _tools(fields)
     known = {tool.name for tool in _functions(declared)}
     if not conversation.tools and not conversation.opaque_tools:

@@ -47,7 +47,6 @@ class _ChatRequests:
     """The format."""
 
     def read(self, body: bytes) -> Conversation:
-        """Raises ValueError for a body that is no such request."""
         try:
             fields = rawjson.fields(body)
             if not bytes(fields.get("messages", b"")).lstrip().startswith(b"["):
@@ -64,7 +63,6 @@ class _ChatRequests:
         return Conversation(turns, tuple(tools_in(asked)), choice_in(asked), parallel is not False, opaque_tools, stop)
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools."""
         fields: dict[str, Any] = dict(rawjson.fields(body))
         asked = _asked(fields)
         declared = {tool.name: tool for tool in tools_in(asked)}
@@ -148,7 +146,6 @@ class _Reading:
         self._ids: dict[str, str] = {}  # of the latest calls of the older form, by name
 
     def turn(self, raw: msgspec.Raw, message: Any) -> Turn:
-        """A message."""
         named = message.get("role") if isinstance(message, dict) else None
         role = _ROLES.get(named) if isinstance(named, str) else None
         if role is None:

@@ -12,8 +12,6 @@ became calls goes.
 Tools that the API has built in (web search, MCP, a shell) cannot be described in a prompt. Functions and custom tools
 in a namespace can, by the names that `WIRE.request` gives them; what is made of their calls names the namespace. Tools
 that items declare (`additional_tools`) are described like the body's, and go with them.
-
-Past 300 lines by a little, because one file holds one wire's requests: reading, writing, and the tools.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
@@ -57,7 +55,6 @@ class _ResponsesRequests:
     """The format."""
 
     def read(self, body: bytes) -> Conversation:
-        """Raises ValueError for a body that is no such request."""
         try:
             asked = WIRE.request(body)
             fields = rawjson.fields(body)
@@ -71,7 +68,6 @@ class _ResponsesRequests:
         )
 
     def write(self, body: bytes, conversation: Conversation) -> bytes:
-        """The body with these turns and tools."""
         fields: Fields = dict(rawjson.fields(body))
         said: list[Turn] = []
         for turn in conversation.turns:
@@ -87,7 +83,7 @@ class _ResponsesRequests:
         items = [item for turn in said for item in _items(turn, known)]
         if items and not is_same:
             fields["input"] = items
-        _offer(fields, asked, conversation)
+        _set_tools_and_choice(fields, asked, conversation)
         return rawjson.written(fields)
 
 
@@ -284,8 +280,7 @@ def _written(block: Block, known: Mapping[str, Tool]) -> Fields:
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 
-def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
-    """Make the body declare the conversation's tools, and leave the choice that they allow."""
+def _set_tools_and_choice(fields: Fields, asked: Request, conversation: Conversation) -> None:
     declared = rawjson.items(fields.get("tools"))
     if not conversation.tools and not conversation.opaque_tools:
         for key in _TOOL_KEYS if asked.tools or any(_opaque_tools(_listed(fields))) else ():

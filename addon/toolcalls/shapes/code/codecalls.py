@@ -5,15 +5,14 @@ such code as a call, so a call's parameters must be declared ones, and only the 
 come after it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, CallSink, OpenerPlace
+from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.code.pythonic import Block, Pythonic
-from toolcalls.shapes.json.brokenjson import skip_json
-from toolcalls.shapes.json.completejson import calls_meant, complete_object
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, object_arguments, object_of
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.call_block import CallRules
+from toolcalls.shapes.json.call_reader import CallReader
+from toolcalls.shapes.json.closing import take_surplus
+from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, object_of, own_arguments
 from toolcalls.shapes.words import KEY, NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS
@@ -25,7 +24,7 @@ _PRINT = "print("
 
 
 @dataclass(frozen=True)
-class CodeCalls:
+class CodeCalls(Grammar):
     """The form. Its dialects say which openers it has."""
 
     name: str
@@ -82,11 +81,7 @@ class CodeCalls:
         scan.take(size)
         scan.take((yield from scan.space()))
         sink.begin(name)
-        unclosed = list[str]()
-        if not (yield from object_arguments(scan, sink, unclosed)):
-            if scan.rest() or not scan.ended:
-                sink.fail()
-                yield from skip_json(scan, unclosed)  # what is in them is the call's own
+        if not (yield from own_arguments(scan, sink)):
             return False
         yield from take_surplus(scan, sink, (")",) if in_parentheses else ())
         if in_parentheses and not (yield from accept(scan, ")")):
@@ -109,30 +104,22 @@ class CodeCalls:
         scan.take((yield from scan.space()))
         if not (yield from scan.starts("{")):
             return False
-        found = yield from complete_object(scan)
-        meaning = calls_meant(found.json, tools) if found is not None else []
-        if found is None or not meaning or not all(call.arguments for call in meaning):
+        reader = CallReader(scan, sink, tools, CallRules("message"))
+        found = yield from reader.object()
+        if not found.whole or not all(call.arguments for call in found.calls):
             return False
         if not (yield from accept(scan, ")")) or not (yield from ends_line(scan, 0)):
             return False
-        for number, call in enumerate(meaning):
-            sink.begin(call.name)
-            sink.piece(call.arguments)
-            if number + 1 < len(meaning):
-                sink.end()
-        for repair in found.repairs:
-            sink.note_repair(repair)
-        sink.end()
-        return True
+        own = reader.report(found)
+        reader.end()
+        return own
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One call a line; "" for no calls."""
-        for call in calls:
-            check_name(call.name, "before a parenthesis")
-            members(call.arguments)
-        return "\n".join(f"{call.name}({call.arguments})" for call in calls)
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        check_name(call.name, "before a parenthesis")
+        members(call.arguments)
+        return f"{call.name}({call.arguments})"
 
 
 class _Line(Block):

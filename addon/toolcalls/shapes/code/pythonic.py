@@ -2,8 +2,8 @@
 
 A call begins only where its name is followed by a parenthesis and then by nothing, or by a parameter's name with its
 `=` and what may be a literal. So prose, positional arguments and other code are no calls. Parameters' names may be what
-Python reserves. Values are literals (`pyliteral`) and typed by nothing but their own form; a value that is none breaks
-the call. White space between tokens means nothing, so calls in brackets may be on lines as well.
+Python reserves. Values are literals (`python_literal.py`) and typed by nothing but their own form; a value that is none
+breaks the call. White space between tokens means nothing, so calls in brackets may be on lines as well.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
-from toolcalls.shapes.code.pyliteral import literal, starts_literal
+from toolcalls.shapes.code.python_literal import literal, starts_literal
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.words import KEY, MAX_WORD, NAME, character, skip_past, word
 from toolcalls.text.scanner import Scanner, Step

@@ -12,11 +12,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
-from toolcalls.shapes.json.brokenjson import skip_json
-from toolcalls.shapes.json.jsonvalue import call_arguments, checked, value
-from toolcalls.shapes.json.surplus import take_surplus
+from toolcalls.shapes.json.closing import take_surplus
+from toolcalls.shapes.json.jsonvalue import checked, own_arguments
 from toolcalls.shapes.spaced_closers import closer_among
-from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -75,7 +73,6 @@ class Header:
         return max(map(len, self._marks), default=0)
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The marks of a section and of a call."""
         return self._begin
 
     # Reading
@@ -90,21 +87,12 @@ class Header:
             scan.take(opening.length + found.end())
             sectioned = sectioned or opening.section
             name = self.called(found["name"] or "", tools)
-            unclosed = list[str]()
             if name:
                 sink.begin(name)
-                complete = yield from self._arguments(scan, sink, unclosed)
-            elif not (yield from self.nameless(scan, sink, tools)):
-                return False
+                complete = yield from self._arguments(scan, sink)
             else:
-                complete = True
+                complete = yield from self.nameless(scan, sink, tools)
             begun = True
-            if not complete and (scan.rest() or not scan.ended):
-                sink.fail()
-                if self._marks:
-                    yield from skip_past(scan, self._marks, before=self._begin)
-                    return False
-                complete = bool(unclosed) and (yield from skip_json(scan, unclosed))
             if not complete or not (yield from self._ended(scan, sink)):
                 return False
             space = yield from scan.space()
@@ -114,8 +102,15 @@ class Header:
                 return True
         return begun and self._unclosed(scan, sink, sectioned=sectioned)
 
-    def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:  # noqa: ARG002 - for other forms
-        """The marks that are here, after white space, not consumed; None where they begin no call."""
+    def opened(self, scan: Scanner, tools: Toolbox) -> Step[Opening | None]:
+        """The marks that are here, after white space, not consumed; None where they begin no call.
+
+        Where a form has none, the header itself is the opener.
+        """
+        if not self._begin:
+            space = yield from scan.space()
+            opener = yield from scan.among(self.openers(tools.names), space)
+            return None if opener is None else Opening(space, section=False)
         ahead = 0
         call = section = False
         while True:
@@ -143,27 +138,15 @@ class Header:
 
         None where it grows too long or the reply ends in it.
         """
-        seen = 0
-        while True:
-            text, start = scan.text, scan.pos + ahead
-            found = self._stop.search(text, start + seen, start + MAX_HEADER)
-            if found is not None:
-                return text[start : found.start()]
-            rest = scan.rest() - ahead
-            if scan.ended or rest >= MAX_HEADER:
-                return None
-            seen = max(0, rest - self._longest)
-            yield
+        found = yield from scan.search(self._stop, ahead, ahead + MAX_HEADER, self._longest)
+        return None if found is None else scan.text[scan.pos + ahead : found.start()]
 
-    def _arguments(self, scan: Scanner, sink: CallSink, unclosed: list[str]) -> Step[bool]:
-        """The arguments, which begin here: an object, a string that holds one, or nothing. Returns whether complete."""
-        if (yield from scan.starts("{")):
-            return (yield from value(scan, sink, sink.piece, unclosed, direct=True))
-        written: str | None = "{}"
-        if (yield from scan.starts('"')):
-            written = yield from call_arguments(scan, sink)
-        sink.piece(written or "")
-        return written is not None
+    def _arguments(self, scan: Scanner, sink: CallSink) -> Step[bool]:
+        """The arguments, which begin here: an object, a string that holds one, or nothing. As `own_arguments`."""
+        if (yield from scan.among(("{", '"'))) is not None:
+            return (yield from own_arguments(scan, sink, self._marks, self._begin))
+        sink.piece("{}")
+        return True
 
     def _ended(self, scan: Scanner, sink: CallSink) -> Step[bool]:
         """What comes after the arguments. Returns whether the call is complete."""

@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 
 from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.json_tokenizer import Marks
 
 UNKNOWN = ""  # stands for an open bracket of which nobody knows how to find its end: the text broke off in a string
 
@@ -24,13 +25,14 @@ def skip_json(scan: Scanner, unclosed: list[str], ends: tuple[str, ...] = (), *,
     ends       what ends a call wherever it stands; it is left unread
     keep       how many brackets stay open
     """
-    signs = _signs("".join(sorted({end[0] for end in ends})))
-    quote = last = ""
+    first = "".join(sorted({end[0] for end in ends}))
+    marks = Marks(_signs(first), first)
+    last = ""
     while len(unclosed) > keep:
-        sign = signs.search(scan.text, scan.pos)
-        passed = scan.take((sign.start() if sign is not None else len(scan.text)) - scan.pos)
+        found = marks.next(scan.text, scan.pos)
+        passed = scan.take((found - 1 if found > 0 else len(scan.text)) - scan.pos)
         last = passed.rstrip()[-1:] or last
-        if sign is None:
+        if found < 0:
             if scan.ended:
                 return False
             yield
@@ -38,15 +40,10 @@ def skip_json(scan: Scanner, unclosed: list[str], ends: tuple[str, ...] = (), *,
         if ends and (yield from scan.among(ends)) is not None:
             return False
         char = scan.take(1)
-        if quote:
-            if char == "\\":
-                while not scan.rest() and not scan.ended:
-                    yield
-                scan.take(min(1, scan.rest()))
-            elif char == quote:
-                quote = ""
-        elif char == '"' or (char == "'" and last in _BEFORE_VALUE):
-            quote = char
+        if marks.quote:
+            continue
+        if char == "'" and last in _BEFORE_VALUE:
+            marks.quote = char
         elif char in _CLOSERS:
             unclosed.append(_CLOSERS[char])
             if len(unclosed) > _MOST:
@@ -59,4 +56,4 @@ def skip_json(scan: Scanner, unclosed: list[str], ends: tuple[str, ...] = (), *,
 
 @lru_cache(maxsize=64)
 def _signs(more: str) -> re.Pattern[str]:
-    return re.compile(rf"""["'\\{{}}\[\]{re.escape(more)}]""")
+    return re.compile(rf"""["'{{}}\[\]{re.escape(more)}]""")

@@ -5,37 +5,26 @@ noted on the call.
 """
 
 import json
+import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, Unwritable
-from toolcalls.shapes.json.brokenjson import skip_json
-from toolcalls.shapes.json.surplus import RepairSink, take_surplus
+from toolcalls.shapes.json.brokenjson import UNKNOWN, skip_json
+from toolcalls.shapes.json.closing import RepairSink, take_surplus
 from toolcalls.shapes.spaced_closers import closer_among
+from toolcalls.shapes.words import skip_past, word
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members
+from toolcalls.values.conversion import members, quote
 from toolcalls.values.damaged_json import DamagedJson
 
-NAMES = ("name", "tool_name", "toolName", "function_name", "tool", "function")
-ARGUMENTS = (
-    "arguments",
-    "parameters",
-    "args",
-    "input",
-    "params",
-    "tool_input",
-    "tool_parameters",
-    "tool_arguments",
-    "tool_args",
-    "function_arguments",
-    "function_args",
-    "kwargs",
-)
 # What arguments begin with that are an object, or a JSON string that holds one, which may be encoded twice itself.
 OBJECT_STARTS = ("{", '"{', '"\\"{')
 _MOST_ENCODED = 2  # strings around an object of arguments
-# Members that a call may have as well.
-MARKS = frozenset({"id", "call_id", "tool_call_id", "toolCallId", "index", "type"})
+MAX_NAME = 256  # characters of a name or key
+QUOTES = ('"', "'")
+_BARE = re.compile(r"[A-Za-z_$][\w$-]*+")  # a key without quotes
 
 
 def value(
@@ -74,21 +63,91 @@ def value(
     return reader.done
 
 
+class WholeValue(NamedTuple):
+    """A value as strict JSON, and what had to be repaired."""
+
+    json: str
+    repairs: list[Repair]
+
+    @property
+    def text(self) -> str | None:
+        """The text of a string, decoded; None for another value."""
+        return str(json.loads(self.json)) if self.json.startswith('"') else None
+
+
+def whole_value(
+    scan: Scanner, limit: int | None = None, unclosed: list[str] | None = None, *, comments: bool = False
+) -> Step[WholeValue | None]:
+    """The JSON value that begins here, consumed; None where none does, or none within `limit` characters.
+
+    unclosed   as for `value`
+    comments   they may be in it. Else openers might be in them without end
+    """
+    reader = DamagedJson()
+    pieces: list[str] = []
+    room = limit
+    while True:
+        if room is None:
+            made, end = reader.feed(scan.text, scan.pos, final=scan.ended)
+            scan.take(end - scan.pos)
+        else:
+            made, size = reader.feed(scan.text[scan.pos : scan.pos + room], final=scan.ended)
+            scan.take(size)
+            room -= size
+        pieces.append(made)
+        if reader.done or reader.failed or room == 0 or scan.ended:
+            break
+        yield
+    if not reader.done:  # a number may end where the text does
+        reader.finish()
+    if not reader.done and unclosed is not None:
+        unclosed += (*reader.unclosed, *([UNKNOWN] if reader.in_token else []))
+    if not reader.done or ("comment" in reader.repairs and not comments):
+        return None
+    return WholeValue("".join(pieces), reader.repairs)
+
+
+def bare_key(scan: Scanner) -> Step[WholeValue | None]:
+    """A word in the place of a key, consumed, as the string that it means; None where none stands."""
+    found = yield from word(scan, _BARE)
+    if not found:
+        return None
+    scan.take(len(found))
+    return WholeValue(quote(found), ["bare_key"])
+
+
 def json_call(scan: Scanner, sink: CallSink, name: str, marks: tuple[str, ...] = ()) -> Step[bool]:
     """A call whose arguments are the JSON that begins here, and which ends with it. `marks` may come after it.
 
     Returns whether its end was found: that of broken JSON is where its brackets are closed.
     """
     sink.begin(name)
-    unclosed = list[str]()
-    whole = yield from object_arguments(scan, sink, unclosed)
-    if not whole and (scan.rest() or not scan.ended):
-        sink.fail()
-        whole = bool(unclosed) and (yield from skip_json(scan, unclosed))
+    whole = yield from own_arguments(scan, sink)
     if whole:
         sink.end()
         yield from take_surplus(scan, sink, marks)
     return whole
+
+
+def own_arguments(
+    scan: Scanner, sink: CallSink, past: tuple[str, ...] = (), before: tuple[str, ...] = ()
+) -> Step[bool]:
+    """The arguments of a call that has begun, which start here. What is broken in them is the call's own as well.
+
+    past, before   as the ends of `skip_past`: what broken arguments are read up to; () where their brackets say it
+
+    Returns whether their end was found, after which the call may be closed.
+    """
+    unclosed = list[str]()
+    if (yield from object_arguments(scan, sink, unclosed)):
+        return True
+    if not scan.rest() and scan.ended:
+        return False
+    sink.fail()
+    if past:
+        yield from skip_past(scan, past, before=before)
+        return False
+    return bool(unclosed) and (yield from skip_json(scan, unclosed))
 
 
 def string(scan: Scanner, sink: CallSink) -> Step[str | None]:
@@ -161,23 +220,24 @@ def is_double_encoded(written: str) -> bool:
 
 
 def separated(scan: Scanner, literal: str, note: Callable[[Repair], None]) -> Step[bool]:
-    """Take a comma or a colon of an object after white space, as `accept`; one that comes twice is one."""
-    if not (yield from accept(scan, literal)):
+    """Take a comma or a colon of an object after white space; one that comes twice is one."""
+    space = yield from scan.space()
+    if not (yield from scan.starts(literal, space)):
         return False
-    if (yield from accept(scan, literal)):
+    scan.take(space + 1)
+    while (yield from scan.starts(literal, (space := (yield from scan.space())))):
         note("doubled_separator")
-        while (yield from accept(scan, literal)):
-            pass
+        scan.take(space + 1)
     return True
 
 
-def accept(scan: Scanner, literal: str) -> Step[bool]:
-    """Take `literal` after white space; False, and nothing taken, where something else stands.
+def accept(scan: Scanner, *literals: str) -> Step[bool]:
+    """Take one of `literals` after white space; False, and nothing taken, where something else stands.
 
     White space may be in it where it is a closing tag.
     """
     space = yield from scan.space()
-    found, length = yield from closer_among(scan, (literal,), space)
+    found, length = yield from closer_among(scan, literals, space)
     if found is None:
         return False
     scan.take(space + length)

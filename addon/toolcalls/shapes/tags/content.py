@@ -1,22 +1,24 @@
 """How a parameter's value is between its tags: what is layout, what is escaped, what says which type it has.
 
-The tags around a value are the shape's business (`attributed`), and so is where the value ends. A dialect chooses one
-of these contents, or brings its own.
+The tags around a value are its form's business (`form`), and where it ends is `value_end`'s. A dialect chooses one of
+these contents, or brings its own.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
 
-from toolcalls.shapes import Unwritable
-from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.tags.entities import Unescaping, reads_as_escaped
-from toolcalls.shapes.tags.raw import delimited, line_end
-from toolcalls.shapes.tags.tags import Tags
+from toolcalls.shapes.arguments import LINE_ENDS, Arguments, Value
+from toolcalls.shapes.tags.entities import Decoding, Unescaping, escape, reads_as_escaped
+from toolcalls.shapes.tags.raw import delimited, line_end, on_own_lines
+from toolcalls.shapes.tags.tag_patterns import Tags
+from toolcalls.shapes.writable import other_value, plain_text
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
 
 _CDATA, _CDATA_END = "<![CDATA[", "]]>"
+_PYTHON = {"true": "True", "false": "False", "null": "None"}
 
 
 class Opened(NamedTuple):
@@ -48,6 +50,25 @@ class Content(Protocol):
         """
 
 
+def opened_verbatim(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG001
+    """Every character is the value's."""
+    yield from ()
+    return Opened(value)
+
+
+def opened_as_text(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG001
+    """Every character is the value's, and it is marked as text."""
+    yield from ()
+    return Opened(value, literal=True)
+
+
+def opened_on_lines(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG001
+    """A line end after the tag is layout, and so is one before the closer then."""
+    lines = yield from line_end(scan)
+    scan.take(lines)
+    return Opened(value, own_lines=lines > 0)
+
+
 class Verbatim:
     """Every character is the value's, and the schema says its type."""
 
@@ -55,10 +76,9 @@ class Verbatim:
         """The schema alone decides."""
         return arguments.value(key)
 
-    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG002
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
         """Nothing comes before the text."""
-        yield from ()
-        return Opened(value)
+        return opened_verbatim(scan, value, closers)
 
     def write(
         self,
@@ -69,10 +89,42 @@ class Verbatim:
         tags: Tags,  # noqa: ARG002 - a tag that does harm is found when the text is read back
     ) -> tuple[str, str]:
         """The text as it is; refused where the schema would make something else of it."""
-        text, is_string = to_text(raw)
-        if to_json(text, tools.types(name, key), infer=tools.infer) != (quote(text) if is_string else raw):
-            raise Unwritable(f"{name}.{key}: {raw[:80]} would be read back as another value")
-        return "", text
+        return "", plain_text(name, key, raw, tools)
+
+
+type Layout = Literal["lines", "inline", "block", "verbatim"]
+
+
+@dataclass(frozen=True)
+class Printed(Verbatim):
+    """Values as Python prints them: `True`, `None`, `3`; lists and objects as JSON.
+
+    layout   how a value is written: on lines of its own, right between its tags unless line ends would be lost there,
+             on lines of its own when it has several, or as it is. In all but the last, a line end after the opening
+             tag and one before the closer are layout.
+    """
+
+    layout: Layout = "lines"
+
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
+        """A line end, which is layout."""
+        return (opened_verbatim if self.layout == "verbatim" else opened_on_lines)(scan, value, closers)
+
+    def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:  # noqa: ARG002
+        """The text, on lines of its own where the layout has it so."""
+        text = plain_text(name, key, raw, tools, _PYTHON)
+        return "", on_own_lines(text) if self._needs_lines(text) else text
+
+    def _needs_lines(self, text: str) -> bool:
+        match self.layout:
+            case "lines":
+                return True
+            case "inline":
+                return text.startswith(LINE_ENDS) or text.endswith(LINE_ENDS)
+            case "block":
+                return any(end in text for end in LINE_ENDS)
+            case "verbatim":
+                return False
 
 
 class Escaped:
@@ -105,7 +157,17 @@ class Escaped:
             return "", delimited(text)
         if to_json(text, types, infer=False) == value:
             return "", _CDATA + text.replace(_CDATA_END, "]]]]><![CDATA[>") + _CDATA_END
-        raise Unwritable(f"{name}.{key}: {raw[:80]} would be read back as another value")
+        raise other_value(name, key, raw)
+
+
+class Decoded(Verbatim):
+    """A value of which everything was escaped once; a line end on each side of it is layout."""
+
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
+        return opened_on_lines(scan, Decoding(value), closers)
+
+    def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:  # noqa: ARG002
+        return "", escape(delimited(plain_text(name, key, raw, tools)))
 
 
 def _sections(scan: Scanner, value: Value, closers: Tags) -> Step[None]:

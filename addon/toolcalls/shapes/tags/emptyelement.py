@@ -12,70 +12,45 @@ from toolcalls.shapes.tags.nested import NAME
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
-_NAMED = re.compile(r"<[ \t]{0,4}([\w.-]+)")
 _ATTRIBUTE = re.compile(r"""\s+([\w.:-]+)\s*=\s*("[^"]*"|'[^']*')""")
-_END = re.compile(r"\s*(/)?[ \t]{0,4}>")
-# What may come of the end of a tag that is still arriving.
-_PART = re.compile(r"""\s*/?[ \t]{0,4}|\s+[\w.:-]+\s*(?:=\s*(?:"[^"]*"?|'[^']*'?)?)?""")
+_ATTRIBUTES = rf"(?:{_ATTRIBUTE.pattern.replace('(', '(?:')})*+"
+_TAG = re.compile(rf"<[ \t]{{0,4}}(?P<name>[\w.-]++)(?P<attributes>{_ATTRIBUTES})\s*+(?P<closed>/)?[ \t]{{0,4}}>")
+_PART = re.compile(
+    rf"<[ \t]{{0,4}}(?:[\w.-]++(?:{_ATTRIBUTES}"
+    r"""(?:\s*/?[ \t]{0,4}|\s+[\w.:-]+\s*(?:=\s*(?:"[^"]*|'[^']*)?)?))?)?"""
+)
 _MAX_TAG = 4096
 
 
 def empty_openers(names: tuple[str, ...]) -> tuple[str, ...]:
     """What such a tag begins with, for each tool of these names that a tag can have."""
     known = [name for name in dict.fromkeys(names) if NAME.fullmatch(name)]
-    ends = (" ", "\n")
     return tuple(
-        opener
-        for name in known
-        for opener in (f"<{name}/", f"< {name}/", f"< {name} ", *(f"<{name}{end}" for end in ends))
+        f"{start}{end}" for name in known for start, ends in ((f"<{name}", "/ \n"), (f"< {name}", "/ ")) for end in ends
     )
 
 
 def empty_element(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     """Read one that is here. Returns False where none does."""
-    attributes: list[tuple[str, str]] = []
-    size = 0
-    while True:
-        text, at, limit = scan.text, scan.pos + size, scan.pos + _MAX_TAG
-        if not size:
-            named = _NAMED.match(text, at)
-            if named is not None and named.end() < len(text):
-                name, size = named[1], len(named.group())
-                if name not in tools.names:
-                    return False
-                continue
-        else:
-            attribute = _ATTRIBUTE.match(text, at, limit)
-            if attribute is not None:
-                attributes.append((attribute[1], unescape(attribute[2][1:-1])))
-                size = attribute.end() - scan.pos
-                continue
-            end = _END.match(text, at, limit)
-            if end is not None:
-                break
-            if len(text) >= limit or not _PART.fullmatch(text, at):
-                return False
-        if scan.ended or len(text) >= limit:
-            return False
-        yield
-    size = end.end() - scan.pos
-    keys = [key for key, _ in attributes]
-    if len(set(keys)) < len(keys) or not set(keys).issubset(tools.keys(name)):
+    tag = yield from scan.match(_TAG, _PART, 0, _MAX_TAG)
+    if tag is None or tag["name"] not in tools.names:
         return False
-    closer = f"</{name}>"
-    if end[1] is None:
+    name, size = tag["name"], len(tag.group())
+    attributes = _ATTRIBUTE.findall(tag["attributes"])
+    keys = {key for key, _ in attributes}
+    if len(keys) < len(attributes) or not keys.issubset(tools.keys(name)):
+        return False
+    if not tag["closed"]:
         space = yield from scan.space(size)
-        if not attributes or not (yield from scan.starts(closer, space)):
+        if not attributes or not (yield from scan.starts(f"</{name}>", space)):
             return False
-        size = space + len(closer)
+        size = space + len(f"</{name}>")
     scan.take(size)
     sink.begin(name)
     if attributes:
         sink.note_repair("flat_arguments")
     arguments = Arguments(sink, tools, name)
-    for key, text in attributes:
-        value = arguments.value(key)
-        value.add(text)
-        value.end()
+    for key, written in attributes:
+        arguments.text(key, unescape(written[1:-1]))
     arguments.end()
     return True

@@ -1,15 +1,22 @@
-"""The XML entities that `invoke` decodes, and the rule for when it does.
+"""Entities and CDATA: what each means, how they are written, and when a value is taken as escaped.
 
-Models write values raw as a rule, escaped now and then. A value is taken as escaped only when nothing in it speaks
-against that: it holds an entity, and neither a `<` nor a bare `&`. Anything else is left as it stands, so a file that
-contains `&lt;` next to a tag survives. Only the five named entities and the few numbers that escapers write for quotes
-and line ends count as entities; this is not an XML parser (https://www.w3.org/TR/xml/#sec-predefined-ent).
+XML (`decode`, `Decoded`) has five entities and character references, and CDATA in which nothing is one
+(https://www.w3.org/TR/xml/#sec-predefined-ent). It is read so where the form is XML; a bare `&` stays everywhere.
+
+All other forms hold values as they are. Models write them raw as a rule, escaped now and then, so `Unescaping` takes a
+value as escaped only when nothing in it speaks against that: it holds an entity, and neither a `<` nor a bare `&`.
+Anything else is left as it stands, so a file that contains `&lt;` next to a tag survives. Only the five entities and
+the few numbers that escapers write for quotes and line ends count there (`ENTITIES`), and in attributes.
 """
 
 import re
+from collections.abc import Callable
 
 from toolcalls.shapes.arguments import LINE_ENDS, Value
-from toolcalls.text.scanner import Search
+from toolcalls.text.scanner import Scanner, Search, Step
+
+CDATA, CDATA_END = "<![CDATA[", "]]>"
+_SPLIT = "]]]]><![CDATA[>"  # how `]]>` is written inside CDATA
 
 ENTITIES = {
     "&amp;": "&",
@@ -26,11 +33,29 @@ ENTITIES = {
     "&#13;": "\r",
 }
 _ENTITY = re.compile("|".join(map(re.escape, ENTITIES)))
+_REFERENCE = re.compile(r"&(?:amp|lt|gt|quot|apos|#(?:([0-9]{1,8})|[xX]([0-9A-Fa-f]{1,6})));")
+_HALF_REFERENCE = re.compile(r"&(?:#[xX]?[0-9A-Fa-f]{0,8}|[a-z]{0,4})\Z")
+_LONGEST_HALF = 12
 _LONGEST = max(map(len, ENTITIES))
 _PREFIXES = frozenset(entity[:size] for entity in ENTITIES for size in range(1, len(entity)))
 
+IN_CDATA = re.compile(r"\]").search
+IN_TEXT = re.compile(r"[<&]").search
+
 # How much of one value may wait for the answer to "escaped or raw?". Past it, it is escaped: everything so far was.
 _MAX_WAIT = 64 * 1024
+
+
+def decode(text: str) -> str:
+    """XML's five entities and character references decoded once; every other `&` stays."""
+    return _REFERENCE.sub(_decoded, text) if "&" in text else text
+
+
+def _decoded(found: re.Match[str]) -> str:
+    if not found[1] and not found[2]:
+        return ENTITIES[found[0]]
+    code = int(found[1]) if found[1] else int(found[2], 16)
+    return chr(code) if 0 < code < 0xD800 or 0xDFFF < code < 0x110000 else found[0]
 
 
 def unescape(text: str) -> str:
@@ -38,17 +63,44 @@ def unescape(text: str) -> str:
     return _ENTITY.sub(lambda match: ENTITIES[match.group()], text) if "&" in text else text
 
 
+def escape(text: str) -> str:
+    """`text` as it may be between two tags."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 def escape_attribute(text: str) -> str:
     """`text` as it may be between double quotes in a tag."""
-    return (
-        text.replace("&", "&amp;")
-        .replace('"', "&quot;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace("\n", "&#10;")
-        .replace("\r", "&#13;")
-        .replace("\t", "&#9;")
-    )
+    written = escape(text).replace('"', "&quot;")
+    return written.replace("\n", "&#10;").replace("\r", "&#13;").replace("\t", "&#9;")
+
+
+def cdata(text: str) -> str:
+    """`text` as CDATA."""
+    return f"{CDATA}{text.replace(CDATA_END, _SPLIT)}{CDATA_END}"
+
+
+def take_section(scan: Scanner, put: Callable[[str], None], wake_on: Search | None) -> Step[bool]:
+    """Take one CDATA section, which begins here, and `put` its text. False where the reply ends in it.
+
+    wake_on   finds what must be looked at in text that is still to come
+    """
+    scan.take(len(CDATA))
+    while True:
+        text, pos = scan.text, scan.pos
+        found = text.find(CDATA_END, pos)
+        if found >= 0:
+            put(scan.take(found - pos))
+            scan.take(len(CDATA_END))
+            return True
+        kept = scan.half(CDATA_END)
+        if len(text) - kept > pos:
+            put(scan.take(len(text) - kept - pos))
+        if scan.ended:
+            scan.take(scan.rest())
+            return False
+        scan.wake_on = None if kept else wake_on
+        yield
+        scan.wake_on = None
 
 
 def reads_as_escaped(text: str) -> bool:
@@ -105,7 +157,7 @@ class Unescaping:
         if first > 0 and "<" not in text[:first]:
             self._value.add(text[:first])
             text = text[first:]
-        cut = self._half_entity(text)
+        cut = _half_entity(text)
         text, self._held = text[:cut], text[cut:]
         stop = _first_raw(text)
         room = _MAX_WAIT - self._waited
@@ -132,10 +184,35 @@ class Unescaping:
         self._waiting.clear()
         self._held = ""
 
-    @staticmethod
-    def _half_entity(text: str) -> int:
-        start = text.rfind("&", max(0, len(text) - _LONGEST))
-        return start if start >= 0 and text[start:] in _PREFIXES else len(text)
+
+class Decoding:
+    """A `Value` in front of another that decodes every entity, since all of its text was escaped."""
+
+    wake_on = None
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+        self._half = ""
+
+    def add(self, piece: str) -> None:
+        """The next piece of text."""
+        text = self._half + piece
+        cut = _half_entity(text)
+        text, self._half = text[:cut], text[cut:]
+        if text:
+            self._value.add(unescape(text))
+
+    def end(self, *, literal: bool = False) -> None:
+        """The value is whole."""
+        if self._half:
+            self._value.add(self._half)
+        self._value.end(literal=literal)
+
+
+def _half_entity(text: str) -> int:
+    """Where half an entity begins that the text ends with; its length for none."""
+    start = text.rfind("&", max(0, len(text) - _LONGEST))
+    return start if start >= 0 and text[start:] in _PREFIXES else len(text)
 
 
 def _undecided(piece: str) -> bool:
@@ -149,3 +226,44 @@ def _first_raw(text: str) -> int | None:
         if match.group() == "<" or not _ENTITY.match(text, match.start()):
             return match.start()
     return None
+
+
+class Decoded:
+    """A value between tags of XML, which goes to another as text; half an entity waits for its other half."""
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+        self._half = ""
+        self._marked = False
+
+    def text(self, piece: str) -> None:
+        """The next piece outside of CDATA."""
+        whole = self._half + piece
+        half = _HALF_REFERENCE.search(whole, max(0, len(whole) - _LONGEST_HALF))
+        self._half = half.group() if half else ""
+        self._add(decode(whole[: len(whole) - len(self._half)]))
+
+    def cdata(self, piece: str) -> None:
+        """The next piece of CDATA."""
+        self._flush()
+        self._marked = True
+        self._add(piece)
+
+    def wake_on(self, marked: bool) -> Search | None:
+        """What cannot stay as it is in what follows, inside CDATA or outside."""
+        if self._half or self._value.wake_on is None:
+            return None
+        return IN_CDATA if marked else IN_TEXT
+
+    def end(self) -> None:
+        """The value is whole."""
+        self._flush()
+        self._value.end(literal=self._marked)
+
+    def _flush(self) -> None:
+        self._add(self._half)
+        self._half = ""
+
+    def _add(self, piece: str) -> None:
+        if piece:
+            self._value.add(piece)

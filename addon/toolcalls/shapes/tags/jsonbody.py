@@ -7,9 +7,9 @@ its closer, and is never searched for other calls.
 from collections.abc import Callable
 
 from toolcalls.shapes import CallSink
+from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.jsonvalue import accept, object_arguments
-from toolcalls.shapes.json.surplus import take_surplus
-from toolcalls.shapes.tags.tags import Tags
+from toolcalls.shapes.tags.tag_patterns import Tags
 from toolcalls.text.scanner import Scanner, Step
 
 

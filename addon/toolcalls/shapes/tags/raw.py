@@ -18,16 +18,16 @@ def line_end(scan: Scanner) -> Step[int]:
     return len(found) if found else 0
 
 
-def up_to_tag(scan: Scanner, value: Value) -> Step[int | None]:
-    """Give `value` the text up to the next `<`, all but a line end right before it; None when the text has ended.
+def up_to_tag(scan: Scanner, value: Value, mark: str = "<") -> Step[int | None]:
+    """Give `value` the text up to the next `mark`, all but a line end right before it; None when the text has ended.
 
     Returns the length of that line end, which is unread: whether it is the value's is known when the tag is.
     """
     while True:
         text, pos = scan.text, scan.pos
-        found = text.find("<", pos)
+        found = text.find(mark, pos)
         stop = len(text) if found < 0 else found
-        kept = _trailing_line_end(text, pos, stop)
+        kept = trailing_line_end(text, pos, stop)
         if found < 0:
             kept = 0 if scan.ended else kept or int(text.endswith("\r", pos))  # half a CRLF, perhaps
         if stop - kept > pos:
@@ -51,7 +51,8 @@ def on_own_lines(text: str) -> str:
     return f"\n{text}\r\n" if text.endswith("\r") else f"\n{text}\n"
 
 
-def _trailing_line_end(text: str, start: int, stop: int) -> int:
+def trailing_line_end(text: str, start: int, stop: int) -> int:
+    """The length of the line end that `text[start:stop]` ends with, 0 for none."""
     if stop == start or text[stop - 1] != "\n":
         return 0
     return 2 if text.endswith("\r\n", start, stop) else 1

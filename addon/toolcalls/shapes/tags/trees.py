@@ -9,8 +9,6 @@ text. CDATA is never repaired: what is in it is text, to the first `]]>`.
 Text comes as sections, marked (CDATA) or not, so that a long one need not be searched for its end twice. White space
 that parts CDATA from a tag is layout. Where the schema says string, `is_text` says so, and markup in it is text too.
 Both readers are linear and look no deeper than MAX_DEPTH; what is deeper is no tree.
-
-The two readers are side by side because they must agree, hence more than 300 lines.
 """
 
 import re
@@ -20,16 +18,13 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from toolcalls.shapes.tags.entities import CDATA, cdata, decode
 from toolcalls.text.scanner import SPACE
 
 MAX_DEPTH = 64
-CDATA, CDATA_END = "<![CDATA[", "]]>"
-SPLIT = "]]]]><![CDATA[>"  # how `]]>` is written inside CDATA
 
 _HUGE = 5_000_000  # characters; lxml refuses text nodes of 10 MB unless it is set to expect them
 _MARK = "<?c?>"  # what lxml is given before CDATA, since it does not tell it from other text
-_ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
-_ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(?:([0-9]{1,8})|[xX]([0-9A-Fa-f]{1,6})));")
 _ATTRIBUTES = r"""[ \t\r\n](?:[^<>"']|"[^"<]*"|'[^'<]*')*+"""
 _MARKUP = re.compile(rf"<(?:!--|(/?)([^\W\d][\w.:-]*+)({_ATTRIBUTES}|/)?>)")
 _TOUCHES_MARKUP = ("\r", "<!", "<?")  # where lxml would not keep every character
@@ -72,18 +67,6 @@ class _TooDeep(ValueError):
 
 # Whether the element that these names lead to, from the root's child down, holds text and no elements.
 type IsText = Callable[[tuple[str, ...]], bool]
-
-
-def decode(text: str) -> str:
-    """XML's five entities and character references decoded once; every other `&` stays."""
-    return _ENTITY.sub(_decoded, text) if "&" in text else text
-
-
-def _decoded(found: re.Match[str]) -> str:
-    if found[1]:
-        return _ENTITIES[found[1]]
-    code = int(found[2]) if found[2] else int(found[3], 16)
-    return chr(code) if 0 < code < 0xD800 or 0xDFFF < code < 0x110000 else found[0]
 
 
 def text_of(sections: Iterable[Section]) -> str:
@@ -141,7 +124,7 @@ def strict(sections: Iterable[Section]) -> Element | None:
             return None
         if marked and "\r" in text:
             return None
-        pieces.append(f"{_MARK}{CDATA}{text.replace(CDATA_END, SPLIT)}{CDATA_END}" if marked else text)
+        pieces.append(f"{_MARK}{cdata(text)}" if marked else text)
     source = "".join((*pieces, "</x>"))
     parser = etree.XMLParser(
         resolve_entities=False,
@@ -173,7 +156,7 @@ def _converted(node: etree._Element, name: str, depth: int) -> Element | None:
                 return None
             parts.append(inner)
         parts.append(child.tail or "")
-    return Element(name, _joined(parts), marked)
+    return Element(name, joined(parts), marked)
 
 
 def _holds_markup(element: Element, is_text: IsText, path: tuple[str, ...]) -> bool:
@@ -193,7 +176,7 @@ def tolerant(sections: Iterable[Section], is_text: IsText = lambda path: False) 
     tree = _Tolerant(is_text)
     for marked, text in sections:
         tree.add(marked, text)
-    return Element("", _joined(tree.parts), tree.marked)
+    return Element("", joined(tree.parts), tree.marked)
 
 
 class _Tolerant:
@@ -218,32 +201,19 @@ class _Tolerant:
             self._put(text)
             return
         at = looked = 0
+        comments = True  # False after one that never ends: the tags in it count
         while (found := _MARKUP.search(text, looked)) is not None:
             looked = found.end()
-            if found[2] is None:
+            if found[2] is not None:
+                at = looked if self._tag(found, at) else at
+            elif comments and not self._text_until:
                 end = text.find("-->", looked)
-                if end < 0:
-                    self._put(decode(text[at : found.start()]))
-                    at = found.start()
-                    self._rest(text, at)
-                    return
-                if not self._text_until:
+                comments = end >= 0
+                if comments:
                     looked = end + 3
                     self._put(decode(text[at : found.start()]))
                     self._put(_Comment(text[found.start() : looked]))
                     at = looked
-                continue
-            if self._tag(found, at):
-                at = looked
-        self._put(decode(text[at:]))
-
-    def _rest(self, text: str, at: int) -> None:
-        """What comes after a comment that never ends: its tags still count."""
-        looked = at
-        while (found := _MARKUP.search(text, looked)) is not None:
-            looked = found.end()
-            if found[2] is not None and self._tag(found, at):
-                at = looked
         self._put(decode(text[at:]))
 
     def _put(self, part: str | Element, deep: int = 0) -> None:
@@ -284,27 +254,20 @@ class _Tolerant:
         deep = 1 + max(self._deep[start:], default=0)
         if deep > MAX_DEPTH:
             raise _TooDeep
-        element = Element(name, _joined(self.parts[start + 1 :]), self.marked)
+        element = Element(name, joined(self.parts[start + 1 :]), self.marked)
         del self.parts[start:], self._deep[start:]
         self._put(element, deep)
         self.marked = outside
         self._text_until = ""
 
 
-def _joined(parts: list[str | Element]) -> tuple[str | Element, ...]:
+def joined(parts: list[str | Element]) -> tuple[str | Element, ...]:
     """Texts side by side as one, empty ones gone; comments gone where there are elements."""
     nested = any(isinstance(part, Element) for part in parts)
-    joined: list[str | Element] = []
-    run: list[str] = []
-    for part in parts:
-        if isinstance(part, str):
-            if part and not (nested and isinstance(part, _Comment)):
-                run.append(part)
-            continue
-        if run:
-            joined.append("".join(run))
-            run = []
-        joined.append(part)
-    if run:
-        joined.append("".join(run))
-    return tuple(joined)
+    found: list[str | Element] = []
+    for is_text, run in groupby(parts, key=lambda part: isinstance(part, str)):
+        if not is_text:
+            found += run
+        elif text := "".join(str(part) for part in run if not (nested and isinstance(part, _Comment))):
+            found.append(text)
+    return tuple(found)

@@ -11,7 +11,6 @@ _SAYS_CALLS = "tool_use"
 
 
 def whole(answer: Answer) -> bytes:
-    """A whole message."""
     blocks = [*_texts(answer), *({**block, "input": call.object} for block, call in _calls(answer))]
     return rawjson.written({**_message(answer, blocks), "stop_reason": _SAYS_CALLS})
 
@@ -26,7 +25,6 @@ class Answering(answers.Answering):
         self._next = 0  # the index of the next block
 
     def saw(self, payload: bytes) -> None:
-        """An event in front of the error."""
         if b'_delta"' in payload and b'"message_delta"' not in payload:
             return  # most of them
         event = rawjson.fields(payload)
@@ -45,7 +43,6 @@ class Answering(answers.Answering):
             self.answered = True
 
     def rest(self, answer: Answer) -> list[bytes] | None:
-        """The events of the answer."""
         return None if self.answered else [rawjson.written(event) for event in self._events(answer)]
 
     def _events(self, answer: Answer) -> Iterator[Fields]:

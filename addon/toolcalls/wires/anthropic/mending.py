@@ -28,7 +28,6 @@ class StreamMender:
         self._open: dict[int, Mended] = {}  # calls whose block is open, by the index that came
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The events in the place of one; None where it stays as it is."""
         if not self.calls and b'"content_block_start"' not in payload and b'"message_start"' not in payload:
             return None
         event = rawjson.fields(payload)
@@ -122,7 +121,6 @@ class WholeMender:
         self._mending = mending
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The message as it should have come; None where it stays as it is."""
         if b'"tool_use"' not in payload:
             return None
         message = rawjson.fields(payload)

@@ -15,6 +15,5 @@ class BlockCall(WholeCall):
         return {"type": "tool_use", **named, "input": rawjson.json_text(self.arguments or "{}")}
 
     def is_unchanged(self, item: Fields) -> bool:
-        """Whether it is the native call of this block, as it came."""
         is_same = (self.start.name, self.arguments) == (rawjson.word(item, "name"), input_of(item))
         return is_same and self.start.dialect is None and rawjson.word(item, "id") in {"", self.start.id}

@@ -41,11 +41,9 @@ class Stream(Undivided):
 
     @property
     def reply_id(self) -> str:
-        """The message's own id."""
         return self._reading.reply_id
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame."""
         event = event_of(payload)
         parts = list(self._reading.events(event, payload))
         text = parts[0][1] if len(parts) == 1 and event.type == DELTA else None
@@ -53,7 +51,6 @@ class Stream(Undivided):
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
-        """The frames for `parts`: what is made of the text before comes first, then the frame itself."""
         client = self._client
         open_, piece = client.open, parts[0][1] if can_omit and len(parts) == 1 else None
         if open_ is not None and isinstance(piece, CallPiece) and open_.call == (parts[0][0], piece.index):

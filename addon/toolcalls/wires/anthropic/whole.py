@@ -76,7 +76,6 @@ class Whole(WholeCodec):
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
-        """The reply with its blocks as `parts` say."""
         message = rawjson.fields(payload)
         content = rawjson.items(message["content"])
         lanes: dict[int, list[Part]] = {}

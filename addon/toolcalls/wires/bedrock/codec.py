@@ -28,21 +28,17 @@ class Codec(Undivided):
 
     @property
     def can_omit(self) -> bool:
-        """As that of the API."""
         return self._inner is not None and self._inner.can_omit
 
     @property
     def must_encode(self) -> bool:
-        """As that of the API."""
         return self._inner is not None and self._inner.must_encode
 
     @property
     def reply_id(self) -> str:
-        """As that of the API."""
         return "" if self._inner is None else self._inner.reply_id
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame."""
         if self._inner is None and (api := api_of_reply(payload)) is not None:
             self._api, self._inner = api, self._made(api)
         if self._inner is None:
@@ -50,7 +46,6 @@ class Codec(Undivided):
         return self._inner.decode(self._asked(payload))
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
-        """The frames for `parts`, and the frame itself as far as it stays."""
         if self._inner is None:
             return [payload]
         asked = self._asked(payload)
@@ -82,7 +77,6 @@ class Mender:
         self.calls: dict[tuple[int, int], Mended] = {}
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The payloads in the place of a frame's; None where it stays as it is."""
         if not self._chosen and (api := api_of_reply(payload)) is not None:
             self._chosen = True
             if api in WITH_CALLS:
@@ -100,7 +94,6 @@ def _api_for(answer: Answer) -> Api:
 
 
 def answer(answer: Answer) -> bytes:
-    """A whole reply."""
     make = all_wires()[_api_for(answer)].answer
     assert make is not None
     return make(answer)
@@ -114,7 +107,6 @@ class Answering(answers.Answering):
         self._inner: answers.Answering | None = None
 
     def saw(self, payload: bytes) -> None:
-        """An event in front of the error."""
         api = api_of_reply(payload) if self._inner is None else None
         if api in WITH_CALLS:
             self._inner = _answering(api)
@@ -125,7 +117,6 @@ class Answering(answers.Answering):
             self.answered = self._inner.answered
 
     def rest(self, answer: Answer) -> Sequence[bytes] | None:
-        """The events of the answer."""
         if self.answered:
             return None
         self._inner = self._inner or _answering(_api_for(answer))

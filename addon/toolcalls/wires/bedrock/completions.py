@@ -29,7 +29,6 @@ class Completions(ReadOnlyCodec):
         self._streamed = streamed
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one chunk."""
         reply = rawjson.fields(payload)
         listed = next((rawjson.items(reply[key]) for key in _LISTS if key in reply), None)
         one = [reply] if listed is None else [rawjson.fields(raw) for raw in listed]

@@ -39,7 +39,6 @@ class Stream(Undivided):
 
     @property
     def must_encode(self) -> bool:
-        """As that of Messages."""
         return self._inner.must_encode
 
     @property
@@ -48,7 +47,6 @@ class Stream(Undivided):
         return ""
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame."""
         event = streamed.to_messages(payload)
         start = self._openings.before(event)
         begun: list[Part] = []
@@ -64,7 +62,6 @@ class Stream(Undivided):
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
-        """The frames for `parts`, and the frame itself as far as it stays."""
         opening = self._opened.pop(id(payload), None)
         made: list[bytes] = []
         if opening is not None:
@@ -90,7 +87,6 @@ class StreamMender:
         self._openings = Openings()
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The frames in the place of one; None where it stays as it is."""
         event = streamed.to_messages(payload)
         start = self._openings.before(event)
         if start is not None:
@@ -111,11 +107,8 @@ def _metadata(answer: Answer) -> rawjson.Fields:
 
 
 def answer(answer: Answer) -> bytes:
-    """A whole reply."""
-    make = TRANSLATION.other.answer
-    assert make is not None
     like = {"output": {"message": {"role": "assistant", "content": []}}, "stopReason": "tool_use", **_metadata(answer)}
-    return whole.from_messages(make(answer), rawjson.written(like))
+    return TRANSLATION.answer(answer, like)
 
 
 class Answering(answers.Answering):
@@ -123,13 +116,10 @@ class Answering(answers.Answering):
 
     def __init__(self) -> None:
         super().__init__()
-        make = TRANSLATION.other.answering
-        assert make is not None
-        self._inner = make()
+        self._inner = TRANSLATION.answering()
         self._openings = Openings()
 
     def saw(self, payload: bytes) -> None:
-        """An event in front of the error."""
         event = streamed.to_messages(payload)
         start = self._openings.before(event)
         if start is not None:
@@ -138,7 +128,6 @@ class Answering(answers.Answering):
         self.answered = self._inner.answered
 
     def rest(self, answer: Answer) -> list[bytes] | None:
-        """The events of the answer."""
         made = self._inner.rest(answer)
         if made is None:
             return None

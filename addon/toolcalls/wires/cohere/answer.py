@@ -10,7 +10,6 @@ from toolcalls.wires.cohere import streamed
 
 
 def whole(answer: Answer) -> bytes:
-    """A whole reply."""
     calls = [
         {
             "id": call.id,
@@ -35,7 +34,6 @@ class Answering(answers.Answering):
         self._next = 0
 
     def saw(self, payload: bytes) -> None:
-        """An event in front of the error."""
         event = rawjson.fields(payload)
         kind, index = rawjson.word(event, "type"), rawjson.number(event, "index", 0)
         if kind == "message-start":
@@ -48,7 +46,6 @@ class Answering(answers.Answering):
             self.answered = True
 
     def rest(self, answer: Answer) -> list[bytes] | None:
-        """The events of the answer."""
         if self.answered:
             return None
         return [*map(rawjson.written, self._events(answer)), STREAM_END]

@@ -24,7 +24,6 @@ class StreamMender:
         self._places: dict[int, int] = {}  # the index that the latest call of each number has by now
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The frames in the place of one; None where it stays as it is."""
         if not self.calls and b'"tool-call-' not in payload:
             return None
         event = rawjson.fields(payload)

@@ -35,7 +35,6 @@ class _Reading:
         self._arriving: int | None = None  # where the latest call began
 
     def events(self, payload: bytes, event: Fields) -> list[Part]:
-        """The events of one frame."""
         kind, at = rawjson.word(event, "type"), rawjson.number(event, "index", 0)
         if kind == "content-start":
             self.contents, self.open = max(self.contents, at + 1), at
@@ -92,11 +91,9 @@ class Stream(Undivided):
 
     @property
     def reply_id(self) -> str:
-        """The reply's own id."""
         return self._reading.inner.reply_id
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame."""
         event = rawjson.fields(payload)
         parts = self._reading.events(payload, event)
         text = parts[0][1] if len(parts) == 1 and rawjson.word(event, "type") == "content-delta" else None
@@ -104,7 +101,6 @@ class Stream(Undivided):
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
-        """The frames for `parts`: what is made of the text before comes first, then the frame itself."""
         event, client = rawjson.fields(payload), self._client
         kind, at = rawjson.word(event, "type"), rawjson.number(event, "index", 0)
         if not self.must_encode:

@@ -53,7 +53,6 @@ class _Gemini(Wire):
         return "json_array" if form == "whole" and _method(path).endswith(_STREAM) else form
 
     def asked_form(self, path: str, body: bytes) -> Form:  # noqa: ARG002 - the path says it
-        """As the method and its `alt` say."""
         if not _method(path).endswith(_STREAM):
             return "whole"
         return "sse" if parse_qs(urlsplit(path).query).get("alt") == ["sse"] else "json_array"

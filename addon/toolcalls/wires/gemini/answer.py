@@ -34,7 +34,6 @@ class Answering(answers.Answering):
         self._envelope: Fields | None = None
 
     def saw(self, payload: bytes) -> None:
-        """A reply in front of the error."""
         reply, self._envelope = unwrapped(payload)
         for place, raw in enumerate(rawjson.items(reply.get("candidates"))):
             candidate = rawjson.fields(raw)
@@ -43,7 +42,6 @@ class Answering(answers.Answering):
             self.answered = self.answered or bool(calls or ended or rawjson.number(candidate, "index", place))
 
     def refuses(self, payload: bytes) -> bool:
-        """Whether a frame says that a call was refused, and quotes it."""
         if _MALFORMED.encode() not in payload:
             return False
         reply, _ = unwrapped(payload)
@@ -53,7 +51,6 @@ class Answering(answers.Answering):
         return bool(rawjson.word(candidates[0], "finishMessage"))
 
     def in_place(self, payload: bytes, answer: Answer) -> bytes | None:
-        """The frame with the calls that it says were refused; None where there is a call already."""
         reply, around = unwrapped(payload)
         candidate = rawjson.fields(rawjson.items(reply.get("candidates"))[0])
         parts = parts_of(candidate)
@@ -65,7 +62,6 @@ class Answering(answers.Answering):
         return rawjson.written(reply if around is None else {**around, "response": reply})
 
     def rest(self, answer: Answer) -> list[bytes] | None:
-        """The frame of the answer."""
         if self.answered:
             return None
         made = whole(answer)

@@ -35,17 +35,14 @@ class Candidates(Undivided):
 
     @property
     def reply_id(self) -> str:
-        """The reply's own id; "-" where it has none."""
         return self._reading.reply_id
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame."""
         parts = self._reading.events(payload)
         self.can_omit = self._reading.can_omit
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
-        """The frame with each candidate's parts and finish reason as `parts` say; [] where it can be omitted."""
         reply, around = unwrapped(payload)
         candidates: list[Any] = []
         changed = said = False

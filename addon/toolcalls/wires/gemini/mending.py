@@ -21,7 +21,6 @@ class Mender:
         self._ids: dict[int, Ids] = {}
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The frame as it should have come; None where it stays as it is."""
         if b'"functionCall"' not in payload:
             return None
         reply, around = unwrapped(payload)

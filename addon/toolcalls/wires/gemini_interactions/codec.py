@@ -29,16 +29,13 @@ class Stream(Undivided):
 
     @property
     def must_encode(self) -> bool:
-        """As that of Messages."""
         return self._inner.must_encode
 
     @property
     def reply_id(self) -> str:
-        """The interaction's id."""
         return self._inner.reply_id
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame."""
         parts = self._inner.decode(rawjson.written(streamed.to_messages(payload)))
         self.can_omit = self._inner.can_omit
         if parts:
@@ -48,7 +45,6 @@ class Stream(Undivided):
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:
-        """The frames for `parts`, and the frame itself as far as it stays."""
         asked = rawjson.written(streamed.to_messages(payload))
         made = self._inner.encode(asked, parts, can_omit=can_omit)
         if not made and streamed.is_other_output(payload):
@@ -78,7 +74,6 @@ class StreamMender:
         self.calls: dict[tuple[int, int], Mended] = self._inner.calls
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The frames in the place of one; None where it stays as it is."""
         if payload == streamed.STREAM_END:
             return None
         asked = rawjson.written(streamed.to_messages(payload))
@@ -105,10 +100,7 @@ def _interaction(answer: Answer) -> rawjson.Fields:
 
 
 def answer(answer: Answer) -> bytes:
-    """A whole reply."""
-    make = TRANSLATION.other.answer
-    assert make is not None
-    return whole.from_messages(make(answer), rawjson.written(_interaction(answer)))
+    return TRANSLATION.answer(answer, _interaction(answer))
 
 
 class Answering(answers.Answering):
@@ -116,20 +108,16 @@ class Answering(answers.Answering):
 
     def __init__(self) -> None:
         super().__init__()
-        make = TRANSLATION.other.answering
-        assert make is not None
-        self._inner = make()
+        self._inner = TRANSLATION.answering()
         self._begun = False
 
     def saw(self, payload: bytes) -> None:
-        """An event in front of the error."""
         event = streamed.to_messages(payload)
         self._begun = self._begun or event["type"] == "message_start"
         self._inner.saw(rawjson.written(event))
         self.answered = self._inner.answered
 
     def rest(self, answer: Answer) -> list[bytes] | None:
-        """The events of the answer."""
         made = self._inner.rest(answer)
         if made is None:
             return None

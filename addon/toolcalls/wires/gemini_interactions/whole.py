@@ -22,7 +22,6 @@ def _has_steps(reply: Fields) -> bool:
 
 
 def to_messages(payload: bytes) -> bytes:
-    """A reply as one of Messages."""
     reply = rawjson.fields(payload)
     content = [block for place, raw in enumerate(rawjson.items(reply["steps"])) for block in _blocks(place, raw)]
     id_ = {"id": reply["id"]} if "id" in reply else {}
@@ -60,7 +59,7 @@ def _blocks(place: int, raw: Any) -> Iterator[Fields]:
 
 
 def _steps(blocks: list[Fields], rows: list[Any]) -> Iterator[Any]:
-    """The blocks as steps. Contents that was in one step, and still are beside each other, stay in one."""
+    """The blocks as steps. Adjacent contents of one step stay in one step."""
     at = 0
     while at < len(blocks):
         block = blocks[at]

@@ -1,8 +1,6 @@
 """The decoding half: which events a reply or one of its chunks holds.
 
 Both are decoded with types, only the fields that matter.
-
-Past 300 lines: the types are beside their reader, and beside what reads an object that has others.
 """
 
 import json
@@ -31,7 +29,7 @@ from toolcalls.events import (
 )
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape
-from toolcalls.values.nesting import Nesting
+from toolcalls.values.json_tokenizer import Nesting
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, Part
 from toolcalls.wires.openai_chat.calls import CUSTOM, INPUT_BEGINS, INPUT_ENDS, LEGACY
@@ -224,7 +222,6 @@ class _Native:
 
     @property
     def in_string(self) -> bool:
-        """Whether its arguments so far end inside a string of theirs, and not in the middle of an escape."""
         return self._nesting.in_string
 
     @property

@@ -72,7 +72,6 @@ class StreamMender:
         self._arriving: dict[int, list[_Arriving]] = {}  # by choice, those that have not ended
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The chunks in the place of one; None where it stays as it is."""
         if payload == STREAM_END:
             return self._over()
         if not self._choices and b'"tool_calls"' not in payload and b'"function_call"' not in payload:
@@ -245,7 +244,6 @@ class WholeMender:
         self._mending = mending
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The reply as it should have come; None where it stays as it is."""
         if b'"tool_calls"' not in payload and b'"function_call"' not in payload:
             return None
         reply = reply_of(payload)

@@ -65,21 +65,17 @@ class Stream(Unguarded):
 
     @property
     def reply_id(self) -> str:
-        """The reply's own id; "-" where it has none."""
         return self._reading.reply_id
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one chunk."""
         parts = self._reading.events(payload)
         self.can_omit = self._reading.can_omit
         return parts
 
     def arriving(self, lane: int, index: int) -> ArrivingCall | None:
-        """The native call that the events of this lane and index are about."""
         return self._reading.native(lane, index)
 
     def argument_piece(self, payload: bytes) -> tuple[int, str] | None:
-        """The lane and the piece of arguments of a chunk that is about one call."""
         return argument_piece(payload)
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:

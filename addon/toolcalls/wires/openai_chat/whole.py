@@ -39,7 +39,6 @@ class Whole(WholeCodec):
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
-        """The reply with each choice's text, calls and finish reason as `parts` say."""
         body = rawjson.fields(payload)
         choices: list[Fields] = []
         for place, choice in enumerate(map(rawjson.fields, rawjson.items(body.get("choices")))):

@@ -27,7 +27,6 @@ class Answering(answers.Answering):
         self._number = 0  # of the next event, -1 where the server gives its events none
 
     def saw(self, payload: bytes) -> None:
-        """An event in front of the error."""
         event = rawjson.fields(payload)
         kind = rawjson.word(event, "type")
         self._number = rawjson.number(event, "sequence_number", -2) + 1

@@ -8,21 +8,19 @@ whole. What the server does itself (web search, MCP, code, a shell in its own co
 A kind's `form` is what `CallStart.form` and `Tool.form` say of it: its type, "" for a function.
 """
 
-import json
 import re
 from dataclasses import dataclass
 
 from toolcalls.events import CallStart
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape, members, quote
+from toolcalls.values.json_tokenizer import StringText
 from toolcalls.values.rawjson import Fields
 
 INPUT_BEGINS, INPUT_ENDS = '{"input":"', '"}'
 
 _HEAD = re.compile(r'\s*\{\s*"input"\s*:\s*"')
 _HEAD_LIMIT = 64  # characters, with white space
-_INSIDE = re.compile(r'(?:[^"\\]++|(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})))*+')
-_HIGH = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,40 +202,30 @@ class CustomInput:
     """
 
     def __init__(self) -> None:
-        self._text = ""  # what came before the text, or text that was not returned yet
-        self._other: list[str] | None = None  # an object of another form
-        self._inside = self._behind = False
+        self._before: list[str] = []  # what came before the text; all, where there is none
+        self._size = 0  # characters of that
+        self._string: StringText | None = None
+        self._behind = False
 
     def feed(self, piece: str) -> str:
         """Take the next piece of JSON; returns the text that it holds."""
         if self._behind:
             return ""
-        if self._other is not None:
-            self._other.append(piece)
-            return ""
-        self._text += piece
-        if not self._inside:
-            head = _HEAD.match(self._text)
+        if self._string is None:
+            self._before.append(piece)
+            may_begin = self._size <= _HEAD_LIMIT
+            self._size += len(piece)
+            head = _HEAD.match("".join(self._before)) if may_begin else None
             if head is None:
-                if len(self._text) > _HEAD_LIMIT:
-                    self._other = [self._text]
                 return ""
-            self._inside, self._text = True, self._text[head.end() :]
-        return self._next_text()
-
-    def _next_text(self) -> str:
-        found = _INSIDE.match(self._text)
-        end = found.end() if found else 0
-        self._behind = self._text.startswith('"', end)
-        if not self._behind and found and found[1] and found.end(1) == end and _HIGH.fullmatch(found[1]):
-            end = found.start(1)  # one half of a character; the other may come
-        escaped, self._text = self._text[:end], self._text[end:]
-        text: str = json.loads(f'"{escaped}"', strict=False)
+            self._string, piece = StringText(), head.string[head.end() :]
+        text, end = self._string.feed(piece)
+        self._behind = end >= 0
         return text
 
     def end(self) -> str:
         """The JSON is complete; returns the text that is left."""
-        return "" if self._inside else self._text if self._other is None else "".join(self._other)
+        return "" if self._string is not None else "".join(self._before)
 
 
 def input_of(arguments: str, *, ended: bool) -> str:

@@ -2,8 +2,6 @@
 
 Items follow each other and never nest, so what is open ends where something else begins. A message that would show
 nothing is not shown: the frames that open it are held until its first text.
-
-Past 300 lines by a little: messages, calls and reasoning end each other, so what is open of them is one state.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,7 +35,7 @@ def position_of(event: Fields, segment: Segment) -> Fields:
 
 
 def opens_text(parts: Sequence[Part]) -> bool:
-    """Whether what a frame opens_text is to be shown."""
+    """Whether the text part that a frame opens is shown."""
     return any(isinstance(event, Text) and not event.text for _, event in parts)
 
 
@@ -97,7 +95,6 @@ class ClientStream:
         self._numbers += len(self.out) - 1
 
     def send(self, kind: str, **members: Any) -> None:
-        """Send a new event."""
         number = {} if self._first is None else {"sequence_number": self._first + len(self.out)}
         self.out.append({"type": kind, **number, **members, **self._shared})
 

@@ -104,7 +104,6 @@ class StreamMender(_Reply):
         self._moved = False
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The event in the place of one; None where it stays as it is."""
         if not (b"output_item" in payload or b"_call" in payload or self._moved):
             return None
         event = rawjson.fields(payload)
@@ -221,7 +220,6 @@ class WholeMender(_Reply):
     """Mends a whole reply."""
 
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        """The response as it should have come; None where it stays as it is."""
         if b'_call"' not in payload:
             return None
         response = rawjson.fields(payload)

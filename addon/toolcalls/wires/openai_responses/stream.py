@@ -52,25 +52,20 @@ class Stream(Undivided):
 
     @property
     def reply_id(self) -> str:
-        """The response's own id."""
         return self._items.reading.reply_id
 
     def guard(self, *, reads_text: bool) -> None:
-        """As `Codec.guard`."""
         self._items.reading.guarded = True
         self._repeated = RepeatedTexts() if reads_text else None
 
     @property
     def left_unread(self) -> bool:
-        """As `Codec.left_unread`."""
         return self._items.reading.left_unread
 
     def leave_out(self) -> None:
-        """As `Codec.leave_out`."""
         self._frames.pop()
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one frame."""
         event = rawjson.fields(payload)
         kind = rawjson.word(event, "type")
         parts = list(self._items.reading.events(kind, event))
@@ -83,7 +78,6 @@ class Stream(Undivided):
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
-        """The frames for `parts`: what is made of the text before comes first, then the frame itself."""
         kind, event, self._items.decoded = self._frames.popleft()
         if self._items.reading.guarded:
             gone = {(lane, said.index) for lane, said in parts if isinstance(said, Withdrawn)}

@@ -47,12 +47,10 @@ class Whole(WholeCodec):
         self._left_unread = False
 
     def guard(self, *, reads_text: bool) -> None:
-        """As `Codec.guard`."""
         self._reads_text = reads_text
 
     @property
     def left_unread(self) -> bool:
-        """As `Codec.left_unread`."""
         return self._left_unread
 
     def decode(self, payload: bytes) -> list[Part]:
@@ -97,7 +95,6 @@ class Whole(WholeCodec):
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
-        """The reply with its items as `parts` say."""
         response = rawjson.fields(payload)
         output = rawjson.items(response["output"])
         spaces = namespaces(response.get("tools"))
