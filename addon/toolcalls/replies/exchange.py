@@ -13,9 +13,6 @@ at once all the same, except inside a call (`LaneFrames`); if more text follows,
 
 Our own bugs are caught here, in one place: from there on the upstream's bytes pass as they are, `failure` says why.
 Only where a rule was written to block nothing passes any more: a fault must not open what was closed.
-
-Past 300 lines, because the short way of the usual frame and the long way of all others share their state and must be
-read against each other.
 """
 
 from collections import deque
