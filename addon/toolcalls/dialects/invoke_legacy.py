@@ -10,8 +10,7 @@ from functools import lru_cache
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.json.jsonvalue import accept
-from toolcalls.shapes.spaced_closers import section_end
+from toolcalls.shapes.spaced_closers import accept, section_end
 from toolcalls.shapes.tags.call_blocks import calls_of_block
 from toolcalls.shapes.tags.call_end import calls_follow
 from toolcalls.shapes.tags.jsonbody import skip

@@ -16,7 +16,8 @@ from functools import cached_property
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.tags.call_blocks import block_end, calls_of_block
 from toolcalls.shapes.tags.jsonbody import json_body
 from toolcalls.shapes.tags.pairs import Opening, Pairs, PairTags, gap, glued, take_gap
