@@ -16,7 +16,7 @@ from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
-from toolcalls.shapes.json.jsonvalue import value
+from toolcalls.shapes.json.json_values import value
 from toolcalls.shapes.tags.element_values import Members, Rules, SchemaPlace, Spelling, WrongStructure, argument
 from toolcalls.shapes.tags.entities import CDATA, XmlValue, cdata, decode, escape
 from toolcalls.shapes.tags.xml_elements import Behind, Kept, OpeningTag, closing_tag, inside, opening_tag

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.json.jsonvalue import accept
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.tags.tool_elements import ToolElements
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

@@ -6,8 +6,6 @@ opener with a name is found by what comes before the name, then by the name, the
 
 That holds for `ORDINARY` names. Others (with quotes, with letters that no tag takes) are written in a way of their own
 by some dialects, so a table has their openers in full.
-
-A few lines over 300: what is looked up must agree with the tables that are built for it, character by character.
 """
 
 import re

@@ -6,8 +6,6 @@ Models leak a stray word alone in front of an opener; where a dialect names such
 
 Two kinds of marks are found on the way that open no call: a closer of reasoning, after which a message begins, and,
 after the first call, the markup of tool results that a model invents (`invented_results.py`).
-
-A little over 300 lines: finding, holding and the sets of literals must agree about every cut, and are read together.
 """
 
 import re

@@ -298,6 +298,8 @@ class _Behind:
 class _Element:
     """What the value of one parameter is in (`value_end.Surroundings`)."""
 
+    balances = False  # the clients read to the last closer
+
     def __init__(self, body: _Elements, element: str, key: str, *, structured: bool) -> None:
         self._body = body
         again = {of for of in body.given if of == key or body.schema(of).is_array}

@@ -101,14 +101,14 @@ def _between(line: Line) -> bool:
     """Whether a line begins here, outside all but paragraphs: nothing is open, and nothing is expected of it."""
     blocks = line.blocks
     if (
-        line.state != PREFIX
-        or blocks.column
+        blocks.leaf > PARAGRAPH
+        or line.state != PREFIX
         or blocks.stack
+        or blocks.column
         or line.tail.pieces
         or blocks.marker_end
         or line.after_closer
         or line.after_return
-        or blocks.leaf > PARAGRAPH
     ):
         return False
     inline = blocks.inline
