@@ -11,7 +11,7 @@ from typing import Protocol, override
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS
 from toolcalls.shapes.tags.call_end import Form, Parameters, damaged_end, leaked_word
 from toolcalls.shapes.tags.content import Content, Opened
 from toolcalls.shapes.tags.jsonbody import json_body, skip
@@ -62,9 +62,17 @@ class CallBody(ABC):
     def take_parameter(self, tag: Tag) -> Step[bool | None]:
         """Take a parameter. Returns whether the call is complete; None where it goes on."""
 
-    @abstractmethod
     def end_early(self) -> Step[bool]:
-        """Neither a parameter nor the call's own closer is here. Returns whether the call is complete."""
+        """Neither a parameter nor the call's own closer is here: that closer is missing, since a value ended here.
+
+        Returns whether the call is complete.
+        """
+        yield from ()
+        self.sink.note_repair("missing_closer")
+        if self.ends.stops_short(self.scan):
+            self.scan.take(self.scan.rest())
+        self.end()
+        return True
 
     def end(self) -> None:
         """Close the call's arguments."""

@@ -18,14 +18,14 @@ def line_end(scan: Scanner) -> Step[int]:
     return len(found) if found else 0
 
 
-def up_to_tag(scan: Scanner, value: Value) -> Step[int | None]:
-    """Give `value` the text up to the next `<`, all but a line end right before it; None when the text has ended.
+def up_to_tag(scan: Scanner, value: Value, mark: str = "<") -> Step[int | None]:
+    """Give `value` the text up to the next `mark`, all but a line end right before it; None when the text has ended.
 
     Returns the length of that line end, which is unread: whether it is the value's is known when the tag is.
     """
     while True:
         text, pos = scan.text, scan.pos
-        found = text.find("<", pos)
+        found = text.find(mark, pos)
         stop = len(text) if found < 0 else found
         kept = trailing_line_end(text, pos, stop)
         if found < 0:
@@ -56,3 +56,12 @@ def trailing_line_end(text: str, start: int, stop: int) -> int:
     if stop == start or text[stop - 1] != "\n":
         return 0
     return 2 if text.endswith("\r\n", start, stop) else 1
+
+
+def undelimited(text: str) -> str:
+    """The text without the line ends around it where it is on lines of its own."""
+    start = 2 if text.startswith("\r\n") else 1 if text.startswith("\n") else 0
+    if not start:
+        return text
+    stop = 2 if text.endswith("\r\n") else 1 if text.endswith("\n") else 0
+    return text[start : max(start, len(text) - stop)]

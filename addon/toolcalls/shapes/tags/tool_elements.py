@@ -10,7 +10,7 @@ end in it is a value's.
 `value_end` decides that, and what becomes of a value whose closer is missing. Closing tags are read with blanks in
 them.
 
-Where the schema says object or array, a value is JSON or nested elements (`shapes.nested`), in which nothing is decoded
+Where the schema says object or array, a value is JSON or elements (`element_values`), in which nothing is decoded
 either. A parameter that is an array may stand several times, once an item.
 """
 
@@ -25,13 +25,22 @@ from toolcalls.shapes.containers import container
 from toolcalls.shapes.tags.call_body import CallBody
 from toolcalls.shapes.tags.call_end import calls_follow
 from toolcalls.shapes.tags.content import opened_on_lines, opened_verbatim
-from toolcalls.shapes.tags.nested import NAME, Members, Rules, SchemaPlace, Spelling, WrongStructure, raw_argument
+from toolcalls.shapes.tags.element_values import (
+    NAME,
+    Members,
+    Rules,
+    SchemaPlace,
+    Spelling,
+    WrongStructure,
+    opening_tags,
+    raw_argument,
+)
 from toolcalls.shapes.tags.opening_tag import Tag
 from toolcalls.shapes.tags.raw import on_own_lines
 from toolcalls.shapes.tags.tag_patterns import Parts, Tags, unbracketed
-from toolcalls.shapes.tags.trees import MAX_DEPTH
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, OTHER, REOPENED, UNBRACKETED
 from toolcalls.shapes.tags.wrapped import Collected
+from toolcalls.shapes.tags.xml_trees import MAX_DEPTH
 from toolcalls.shapes.words import skip_past
 from toolcalls.shapes.writable import plain_text
 from toolcalls.text.scanner import SPACE, Scanner, Step
@@ -39,12 +48,6 @@ from toolcalls.values.conversion import is_json, members, to_json
 from toolcalls.values.toolbox import Toolbox
 
 _MAX_QUOTED = 256  # characters of a quoted parameter that are looked at to tell it from the next one
-
-
-@lru_cache(maxsize=64)
-def _tags(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The opening tags of those names that a tag can have."""
-    return tuple(f"<{name}>" for name in dict.fromkeys(names) if NAME.fullmatch(name))
 
 
 @lru_cache(maxsize=256)
@@ -85,7 +88,7 @@ class ToolElements:
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """One tag for each declared tool, and for each that the dialect knows."""
-        return _tags((*names, *self.known))
+        return opening_tags((*names, *self.known))
 
     def parameters(self, name: str, tools: Toolbox) -> tuple[str, ...]:
         """The parameters that may be in a tool: the declared ones, else those that the dialect knows."""
@@ -192,6 +195,7 @@ class _Elements(CallBody):
         super().__init__(scan, sink, tools, name)
         self.form = form
         self.opening = form.opening(name, tools)
+        self.tags = tuple(self.opening)
         self.tool = closer[2:-1]
         self.ends = _closing(self.tool)
         self.given: set[str] = set()
@@ -208,7 +212,7 @@ class _Elements(CallBody):
 
     @override
     def parameter(self) -> Step[Tag | None]:
-        tag = yield from self.scan.among(tuple(self.opening))
+        tag = yield from self.scan.among(self.tags)
         if tag is None:
             return None
         key = self.opening[tag]
@@ -242,14 +246,6 @@ class _Elements(CallBody):
         return None
 
     @override
-    def end_early(self) -> Step[bool]:
-        yield from ()
-        self.sink.note_repair("missing_closer")  # only where the reply ended after a parameter
-        self.scan.take(self.scan.rest())
-        self.end()
-        return True
-
-    @override
     def end(self) -> None:
         self._several.end()
         self.arguments.end()
@@ -260,6 +256,8 @@ class _Inside:
 
     own   the kind of the element's own opening tag
     """
+
+    mark = "<"
 
     def __init__(self, element: str, tool: str, opening: Iterable[str], own: str) -> None:
         self._closers = _closers(element, tool)
@@ -274,6 +272,9 @@ class _Inside:
             return kind, length
         tag = yield from scan.among(self._opening, ahead)
         return ("", 0) if tag is None else (self._kinds.get(tag, OTHER), len(tag))
+
+
+_inside = lru_cache(maxsize=256)(_Inside)
 
 
 class _Behind:
@@ -297,13 +298,15 @@ class _Behind:
 class _Element:
     """What the value of one parameter is in (`value_end.Surroundings`)."""
 
+    balances = False  # the clients read to the last closer
+
     def __init__(self, body: _Elements, element: str, key: str, *, structured: bool) -> None:
         self._body = body
         again = {of for of in body.given if of == key or body.schema(of).is_array}
         following = tuple(tag for tag, of in body.opening.items() if of in again or of not in body.given)
         # In nested elements, the own tag is no damaged closer.
-        self.inside = _Inside(element, body.tool, body.opening, NEXT if structured else REOPENED)
-        self.closer = Tags(closer=[("<", "/", element, ">")])
+        self.inside = _inside(element, body.tool, body.tags, NEXT if structured else REOPENED)
+        self.closer = _closing(element)
         self.behind = _Behind(following, body.ends)
 
     def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
@@ -323,12 +326,12 @@ class _Element:
         """A call of this tool, with a parameter."""
         length = len(self._body.tool) + 2
         space = yield from scan.space(ahead + length)
-        return length if (yield from scan.among(tuple(self._body.opening), space)) is not None else 0
+        return length if (yield from scan.among(self._body.tags, space)) is not None else 0
 
     def begins_next(self, scan: Scanner, ahead: int, *, first: bool) -> Step[bool]:
         """Another parameter that the call lacks. After a tag in the value, only the start of a line counts."""
         opening, given = self._body.opening, self._body.given
-        tag = yield from scan.among(tuple(opening), ahead)
+        tag = yield from scan.among(self._body.tags, ahead)
         if tag is None or opening[tag] in given or not (first or ahead):
             return False
         others = _Behind(tuple(one for one, key in opening.items() if key not in given), self._body.ends)
