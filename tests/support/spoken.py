@@ -53,19 +53,26 @@ def _of_dicts(calls: Sequence[Any]) -> Calls:
     return [(call["name"], json.loads(call["arguments"])) for call in calls]
 
 
-def _chat(body: bytes) -> tuple[str, Calls]:
-    choice = chatclient.received(body).choices[0]
-    return choice.text, _of_dicts(choice.calls)
+def _heard(received: Callable[[bytes], Any]) -> Callable[[bytes], tuple[str, Calls]]:
+    def heard(body: bytes) -> tuple[str, Calls]:
+        reply = received(body)
+        return reply.text, _of_dicts(reply.calls)
+
+    return heard
 
 
-def _cohere(body: bytes) -> tuple[str, Calls]:
-    reply = cohereclient.received(body)
-    return reply.text, _of_dicts(reply.calls)
+def _ids(received: Callable[[bytes], Any], prefix: str = "") -> Callable[[bytes], list[str]]:
+    """The ids that a client hears; `prefix`: how new ones begin, where the client puts them into Messages' words."""
+
+    def ids(body: bytes) -> list[str]:
+        found = [call["id"] for call in received(body).calls]
+        return [id_.replace("toolu_", prefix) for id_ in found] if prefix else found
+
+    return ids
 
 
-def _responses(body: bytes) -> tuple[str, Calls]:
-    reply = responsesclient.received(body)
-    return reply.text, _of_dicts(reply.calls)
+def _chat(body: bytes) -> chatclient.Choice:
+    return chatclient.received(body).choices[0]
 
 
 def _anthropic(body: bytes) -> tuple[str, Calls]:
@@ -75,19 +82,8 @@ def _anthropic(body: bytes) -> tuple[str, Calls]:
     ]
 
 
-def _converse(body: bytes) -> tuple[str, Calls]:
-    reply = converseclient.received(body)
-    return reply.text, _of_dicts(reply.calls)
-
-
-def _interactions(body: bytes) -> tuple[str, Calls]:
-    reply = interactionsclient.received(body)
-    return reply.text, _of_dicts(reply.calls)
-
-
-def _invoke(body: bytes) -> tuple[str, Calls]:
-    reply = invokeclient.received(body)
-    return reply.text, _of_dicts(reply.calls)
+def _message(pieces: Sequence[str]) -> list[dict[str, Any]]:
+    return anthropicclient.stream([anthropicclient.text(*pieces)])
 
 
 def _gemini(form: geminiclient.Body) -> Callable[[bytes], tuple[str, Calls]]:
@@ -112,56 +108,44 @@ def _ollama(body: bytes) -> tuple[str, Calls]:
 
 
 SPOKEN = {
-    "openai_chat": Spoken(
-        "openai_chat",
-        "sse",
-        chatclient.stream,
-        _chat,
-        lambda body: [call["id"] for call in chatclient.received(body).choices[0].calls],
-    ),
-    "cohere": Spoken(
-        "cohere",
-        "sse",
-        cohereclient.said,
-        _cohere,
-        lambda body: [call["id"] for call in cohereclient.received(body).calls],
-    ),
+    "openai_chat": Spoken("openai_chat", "sse", chatclient.stream, _heard(_chat), _ids(_chat)),
+    "cohere": Spoken("cohere", "sse", cohereclient.said, _heard(cohereclient.received), _ids(cohereclient.received)),
     "openai_responses": Spoken(
         "openai_responses",
         "sse",
         lambda pieces: responsesclient.written(responsesclient.stream([list(pieces)])),
-        _responses,
+        _heard(responsesclient.received),
         lambda body: [item["call_id"] for item in responsesclient.received(body).items if "call_id" in item],
     ),
     "anthropic": Spoken(
         "anthropic",
         "sse",
-        lambda pieces: anthropicclient.written(anthropicclient.stream([anthropicclient.text(*pieces)])),
+        lambda pieces: anthropicclient.written(_message(pieces)),
         _anthropic,
-        lambda body: [call["id"] for call in anthropicclient.received(body).calls],
+        _ids(anthropicclient.received),
     ),
     "bedrock_converse": Spoken(
         "bedrock_converse",
         "eventstream",
-        lambda pieces: converseclient.written(anthropicclient.stream([anthropicclient.text(*pieces)])),
-        _converse,
-        lambda body: [call["id"].replace("toolu_", "tooluse_") for call in converseclient.received(body).calls],
+        lambda pieces: converseclient.written(_message(pieces)),
+        _heard(converseclient.received),
+        _ids(converseclient.received, "tooluse_"),
         converseclient.edited,
     ),
     "bedrock": Spoken(
         "bedrock",
         "eventstream_chunks",
-        lambda pieces: invokeclient.written(anthropicclient.stream([anthropicclient.text(*pieces)])),
-        _invoke,
-        lambda body: [call["id"].replace("toolu_", "toolu_bdrk_") for call in invokeclient.received(body).calls],
+        lambda pieces: invokeclient.written(_message(pieces)),
+        _heard(invokeclient.received),
+        _ids(invokeclient.received, "toolu_bdrk_"),
         invokeclient.edited,
     ),
     "gemini_interactions": Spoken(
         "gemini_interactions",
         "sse",
-        lambda pieces: interactionsclient.written(anthropicclient.stream([anthropicclient.text(*pieces)])),
-        _interactions,
-        lambda body: [call["id"].replace("toolu_", "call_") for call in interactionsclient.received(body).calls],
+        lambda pieces: interactionsclient.written(_message(pieces)),
+        _heard(interactionsclient.received),
+        _ids(interactionsclient.received, "call_"),
     ),
     "gemini, events": Spoken("gemini", "sse", _gemini_said("sse"), _gemini("sse"), lambda _: []),
     "gemini, array": Spoken("gemini", "json_array", _gemini_said("json_array"), _gemini("json_array"), lambda _: []),

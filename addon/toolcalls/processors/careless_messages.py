@@ -55,7 +55,6 @@ class CarelessMessages:
         self.hidden = ""
 
     def passes(self, text: str) -> bool:
-        """Whether the next text is shown at once. If so, it has been read."""
         if self._tail or self._held or self._shown or self.hidden:
             return False
         if self._form.opener.search(text) is not None or self._begun(text) < len(text):
@@ -64,7 +63,6 @@ class CarelessMessages:
         return True
 
     def feed(self, text: str) -> list[Decided | Forbidden]:
-        """What is decided with the next text. Raises Hidden, after which nothing is decided any more."""
         if self._again < 0:
             self.hidden = "a call may have begun too far before it"
         if self.hidden:

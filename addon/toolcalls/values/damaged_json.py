@@ -1,10 +1,6 @@
-r"""The `Transducer` for JSON in a model's text, which may have lost its escapes, or have been escaped as a whole.
+"""The `Transducer` for JSON in a model's text, which may have lost its escapes, or have been escaped as a whole.
 
-    nested_quotes   {"a": "say "b""}   → {"a": "say \"b\""}, where nothing else can be read (`lost_escapes`)
-    escaped_quotes  {\"a\": 1}         → {"a": 1}
-    entities        {&quot;a&quot;: 1} → {"a": 1}
-    entities        {"cmd": "a &gt; b"} → {"cmd": "a > b"}, a program (`PROGRAMS`) without `<`, `>` and any other `&`
-    bare_key        {a: 1}             → {"a": 1}, where the first of all keys is bare
+A bare key is tolerated where the first of all keys is one.
 
 Strategy: what does not decide yet is not consumed, and comes again in front of the next piece. An escaped object is
 decoded from escape to escape, and read as what it says. A program is held from its first entity to its end.

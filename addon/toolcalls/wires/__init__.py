@@ -31,7 +31,7 @@ from pkgutil import iter_modules
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from toolcalls.events import Event, Text
+from toolcalls.events import Damage, Defect, Event, Reason, Text
 from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
 from toolcalls.wires.answers import Answer, Answering
@@ -58,6 +58,11 @@ def merge_texts(parts: Iterable[Part]) -> Iterator[Part]:
         yield lane, event
     if text:
         yield of, Text(text)
+
+
+def damages(lane: int, index: int, *codes: Reason) -> Iterator[Part]:
+    """What is wrong with the native call of this lane and index, as events."""
+    return ((lane, Damage(index, Defect(code))) for code in codes)
 
 
 class Decoder(Protocol):

@@ -158,7 +158,6 @@ class SSE(_Frames):
         self._tail_may_come = False  # the latest piece ended a frame with a CR
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """The frames that this piece of the body completes, in order."""
         # The usual chunk is one event of one line: no buffer, no search, one slice. Everything else goes the long way.
         if 13 in chunk:
             self._carriage = True
@@ -256,7 +255,6 @@ class _Measured(_Frames):
     """What forms share whose frames say themselves where they end, and need no end to be searched for."""
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """The frames that this piece of the body completes, in order."""
         if self.overflowed or not chunk:
             return [Frame(chunk, None)] if chunk else []
         size = len(self._held)
@@ -288,7 +286,6 @@ class JSONArray(_Measured):
         self._in_string = False  # whether they end inside a string
 
     def _taken(self, held: bytearray) -> list[Frame]:
-        """The frames at the beginning of what is held, which are taken from it in the end."""
         frames: list[Frame] = []
         start, at = 0, self._searched
         while (mark := self._mark(held, at)) >= 0:
@@ -366,7 +363,6 @@ class EventStream(_Measured):
         return [Frame(raw, None, complete=False)] if raw else []
 
     def _taken(self, held: bytearray) -> list[Frame]:
-        """The frames at the beginning of what is held, which are taken from it in the end."""
         frames: list[Frame] = []
         start = 0
         try:

@@ -7,7 +7,10 @@ shared; `translated` says what comes of the other codec's frames.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Codec, Part, WholeCodec, Wire, all_wires
+from toolcalls.wires.answers import Answer, Answering
 from toolcalls.wires.mending import Mended, Mender, Mending
 
 
@@ -46,6 +49,18 @@ class Translation:
         made = self.other.mender(mending, streamed=streamed)
         assert made is not None
         return made
+
+    def answer(self, answer: Answer, like: Fields) -> bytes:
+        """A whole reply of our own making: the other's, with what else the API says in one."""
+        make = self.other.answer
+        assert make is not None
+        return self.from_other(make(answer), rawjson.written(like))
+
+    def answering(self) -> Answering:
+        """What writes the rest of a stream in the other's words."""
+        make = self.other.answering
+        assert make is not None
+        return make()
 
 
 def translated(

@@ -61,7 +61,6 @@ class ClientStream:
     # Frames
 
     def send(self, kind: str, **members: Any) -> None:
-        """Send a new event."""
         self.out.append({"type": kind, **members})
 
     def forward(self, event: Fields, index: int | None = None) -> None:

@@ -94,7 +94,6 @@ def _api_for(answer: Answer) -> Api:
 
 
 def answer(answer: Answer) -> bytes:
-    """A whole reply."""
     make = all_wires()[_api_for(answer)].answer
     assert make is not None
     return make(answer)

@@ -107,11 +107,8 @@ def _metadata(answer: Answer) -> rawjson.Fields:
 
 
 def answer(answer: Answer) -> bytes:
-    """A whole reply."""
-    make = TRANSLATION.other.answer
-    assert make is not None
     like = {"output": {"message": {"role": "assistant", "content": []}}, "stopReason": "tool_use", **_metadata(answer)}
-    return whole.from_messages(make(answer), rawjson.written(like))
+    return TRANSLATION.answer(answer, like)
 
 
 class Answering(answers.Answering):
@@ -119,9 +116,7 @@ class Answering(answers.Answering):
 
     def __init__(self) -> None:
         super().__init__()
-        make = TRANSLATION.other.answering
-        assert make is not None
-        self._inner = make()
+        self._inner = TRANSLATION.answering()
         self._openings = Openings()
 
     def saw(self, payload: bytes) -> None:

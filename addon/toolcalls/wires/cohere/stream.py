@@ -35,7 +35,6 @@ class _Reading:
         self._arriving: int | None = None  # where the latest call began
 
     def events(self, payload: bytes, event: Fields) -> list[Part]:
-        """The events of one frame."""
         kind, at = rawjson.word(event, "type"), rawjson.number(event, "index", 0)
         if kind == "content-start":
             self.contents, self.open = max(self.contents, at + 1), at

@@ -10,7 +10,6 @@ from toolcalls.wires.translation import Translation
 
 
 def _is_reply(payload: bytes) -> bool:
-    """Whether a body is a reply with a message, and no error."""
     message = rawjson.fields(payload).get("message")
     return rawjson.is_object(message)
 

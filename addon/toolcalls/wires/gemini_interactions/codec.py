@@ -100,10 +100,7 @@ def _interaction(answer: Answer) -> rawjson.Fields:
 
 
 def answer(answer: Answer) -> bytes:
-    """A whole reply."""
-    make = TRANSLATION.other.answer
-    assert make is not None
-    return whole.from_messages(make(answer), rawjson.written(_interaction(answer)))
+    return TRANSLATION.answer(answer, _interaction(answer))
 
 
 class Answering(answers.Answering):
@@ -111,9 +108,7 @@ class Answering(answers.Answering):
 
     def __init__(self) -> None:
         super().__init__()
-        make = TRANSLATION.other.answering
-        assert make is not None
-        self._inner = make()
+        self._inner = TRANSLATION.answering()
         self._begun = False
 
     def saw(self, payload: bytes) -> None:

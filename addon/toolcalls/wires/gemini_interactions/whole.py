@@ -22,7 +22,6 @@ def _has_steps(reply: Fields) -> bool:
 
 
 def to_messages(payload: bytes) -> bytes:
-    """A reply as one of Messages."""
     reply = rawjson.fields(payload)
     content = [block for place, raw in enumerate(rawjson.items(reply["steps"])) for block in _blocks(place, raw)]
     id_ = {"id": reply["id"]} if "id" in reply else {}

@@ -222,7 +222,6 @@ class _Native:
 
     @property
     def in_string(self) -> bool:
-        """Whether its arguments so far end inside a string of theirs, and not in the middle of an escape."""
         return self._nesting.in_string
 
     @property

@@ -65,7 +65,6 @@ class Stream(Unguarded):
 
     @property
     def reply_id(self) -> str:
-        """The reply's own id; "-" where it has none."""
         return self._reading.reply_id
 
     def decode(self, payload: bytes) -> list[Part]:

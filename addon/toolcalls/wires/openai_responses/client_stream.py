@@ -95,7 +95,6 @@ class ClientStream:
         self._numbers += len(self.out) - 1
 
     def send(self, kind: str, **members: Any) -> None:
-        """Send a new event."""
         number = {} if self._first is None else {"sequence_number": self._first + len(self.out)}
         self.out.append({"type": kind, **number, **members, **self._shared})
 

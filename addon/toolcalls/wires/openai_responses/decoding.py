@@ -17,8 +17,6 @@ from toolcalls.events import (
     CallPiece,
     CallStart,
     CallUpdate,
-    Damage,
-    Defect,
     Fetched,
     Finish,
     Note,
@@ -33,7 +31,7 @@ from toolcalls.events import (
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape, same_arguments
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import Part, damages
 from toolcalls.wires.openai_responses.calls import (
     CUSTOM,
     FUNCTION,
@@ -60,11 +58,6 @@ _WITH_CALLS = (TERMINAL - {"error"}) | {"response.output_item.added", "response.
 def place_of(event: Fields, key: str = "output_index") -> int:
     """Where what a frame is about stands; 0 where it does not say."""
     return rawjson.number(event, key, 0)
-
-
-def damages(lane: int, index: int, *codes: Reason) -> Iterator[Part]:
-    """What is noticed of a call."""
-    return ((lane, Damage(index, Defect(code))) for code in codes)
 
 
 def of_id(id_: str, ids: Container[str]) -> Iterator[Reason]:
@@ -157,7 +150,6 @@ class Reading:
         self._ended = False
 
     def events(self, kind: str, event: Fields) -> Iterable[Part]:
-        """The events of one frame."""
         self.left_unread = False
         if kind == DELTA:
             place = place_of(event), place_of(event, "content_index")

@@ -12,7 +12,6 @@ class ItemCall(WholeCall):
     """A call of a whole reply."""
 
     def is_unchanged(self, item: Fields) -> bool:
-        """Whether it is the native call of this item, as it came."""
         kind = kind_of(item)
         if kind is None or self.start.dialect is not None or kind.form != self.start.form:
             return False
