@@ -286,7 +286,7 @@ class Literals:
         return -1
 
     def undecided(self, text: str, start: int) -> int:
-        """Where the end of the text begins that may become an opener, len(text) for nowhere; -1 for an opener before it."""
+        """Where the end of the text begins that may become an opener, len(text) for nowhere; -1 if one comes first."""
         if self._is_not_in(text):
             return self.tail(text, start)
         search, begun, end = self._table.heads.search, self._table.begun, len(text)

@@ -90,7 +90,7 @@ class UnopenedReasoning:
         self.likely, self._over = False, True
 
     def closes_frame(self, opener: Opener) -> bool:
-        """Whether a closer of reasoning, which ends reasoning here, is read by a grammar as part of a dialect's frame."""
+        """Whether a closer of reasoning is part of a dialect's frame, which its grammar reads. It still ends reasoning."""
         reason = self._position.reason()
         prompts = self._position.in_prompts_reasoning
         if not opener.dialects or (reason == "reasoning" and not prompts):
