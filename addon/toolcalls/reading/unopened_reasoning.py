@@ -90,7 +90,7 @@ class UnopenedReasoning:
         self.likely, self._over = False, True
 
     def closes_frame(self, opener: Opener) -> bool:
-        """Whether a closer of reasoning is part of a dialect's frame, which its grammar reads. It still ends reasoning."""
+        """Whether a closer of reasoning is part of a dialect's frame, which its grammar reads. It ends both."""
         reason = self._position.reason()
         prompts = self._position.in_prompts_reasoning
         if not opener.dialects or (reason == "reasoning" and not prompts):
