@@ -12,6 +12,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 
 from support.chatclient import HEAD, chunk, event
 from support.exchanges import of_request
@@ -102,16 +103,17 @@ ARGUMENTS = st.dictionaries(
 )
 
 
+DRAWN: dict[str, SearchStrategy[Any]] = {
+    "first": ARGUMENTS,
+    "second": ARGUMENTS,
+    "sizes": st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    "turns": st.booleans(),
+    "lost": st.integers(0, 3),
+}
+
+
 @examples(300)
-@given(
-    first=ARGUMENTS,
-    second=ARGUMENTS,
-    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=6),
-    spelt=st.booleans(),
-    turns=st.booleans(),
-    again=st.booleans(),
-    lost=st.integers(0, 3),
-)
+@given(**DRAWN, spelt=st.booleans(), again=st.booleans())
 @example(first={"text": "a" * 50}, second={"text": "b" * 50}, sizes=[4], spelt=True, turns=True, again=False, lost=0)
 @example(first={"text": "a" * 50}, second={}, sizes=[4], spelt=True, turns=False, again=True, lost=0)
 def test_nothing_differs_from_what_is_decoded(
@@ -133,15 +135,7 @@ ON_PATHS: dict[str, Any] = {"second": {"path": "b"}, "sizes": [4], "lost": 0, "s
 
 
 @examples(300)
-@given(
-    first=ARGUMENTS,
-    second=ARGUMENTS,
-    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=6),
-    turns=st.booleans(),
-    lost=st.integers(0, 3),
-    settings=st.sampled_from(sorted(PROCESSED)),
-    mend=st.sampled_from([(), ("protocol",)]),
-)
+@given(**DRAWN, settings=st.sampled_from(sorted(PROCESSED)), mend=st.sampled_from([(), ("protocol",)]))
 @example(first={"text": "a" * 50, "path": "b"}, turns=False, **ON_PATHS)
 @example(first={"text": "a" * 50, "path": "a"}, turns=True, **ON_PATHS)
 def test_nothing_differs_where_calls_wait_for_processors(

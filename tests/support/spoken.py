@@ -5,7 +5,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from support import (
@@ -82,10 +82,6 @@ def _anthropic(body: bytes) -> tuple[str, Calls]:
     ]
 
 
-def _message(pieces: Sequence[str]) -> list[dict[str, Any]]:
-    return anthropicclient.stream([anthropicclient.text(*pieces)])
-
-
 def _gemini(form: geminiclient.Body) -> Callable[[bytes], tuple[str, Calls]]:
     def heard(body: bytes) -> tuple[str, Calls]:
         got = geminiclient.received(body, form).candidates[0]
@@ -107,6 +103,15 @@ def _ollama(body: bytes) -> tuple[str, Calls]:
     return got.text, list(got.calls)
 
 
+def _as_message(wire: str, form: Form, client: Any, prefix: str, **more: Any) -> Spoken:
+    """An API that says what Messages says: its client puts that into Messages' words, with their ids."""
+
+    def said(pieces: Sequence[str]) -> bytes:
+        return bytes(client.written(anthropicclient.stream([anthropicclient.text(*pieces)])))
+
+    return Spoken(wire, form, said, _heard(client.received), _ids(client.received, prefix), **more)
+
+
 SPOKEN = {
     "openai_chat": Spoken("openai_chat", "sse", chatclient.stream, _heard(_chat), _ids(_chat)),
     "cohere": Spoken("cohere", "sse", cohereclient.said, _heard(cohereclient.received), _ids(cohereclient.received)),
@@ -117,36 +122,12 @@ SPOKEN = {
         _heard(responsesclient.received),
         lambda body: [item["call_id"] for item in responsesclient.received(body).items if "call_id" in item],
     ),
-    "anthropic": Spoken(
-        "anthropic",
-        "sse",
-        lambda pieces: anthropicclient.written(_message(pieces)),
-        _anthropic,
-        _ids(anthropicclient.received),
+    "anthropic": replace(_as_message("anthropic", "sse", anthropicclient, ""), heard=_anthropic),
+    "bedrock_converse": _as_message(
+        "bedrock_converse", "eventstream", converseclient, "tooluse_", edited=converseclient.edited
     ),
-    "bedrock_converse": Spoken(
-        "bedrock_converse",
-        "eventstream",
-        lambda pieces: converseclient.written(_message(pieces)),
-        _heard(converseclient.received),
-        _ids(converseclient.received, "tooluse_"),
-        converseclient.edited,
-    ),
-    "bedrock": Spoken(
-        "bedrock",
-        "eventstream_chunks",
-        lambda pieces: invokeclient.written(_message(pieces)),
-        _heard(invokeclient.received),
-        _ids(invokeclient.received, "toolu_bdrk_"),
-        invokeclient.edited,
-    ),
-    "gemini_interactions": Spoken(
-        "gemini_interactions",
-        "sse",
-        lambda pieces: interactionsclient.written(_message(pieces)),
-        _heard(interactionsclient.received),
-        _ids(interactionsclient.received, "call_"),
-    ),
+    "bedrock": _as_message("bedrock", "eventstream_chunks", invokeclient, "toolu_bdrk_", edited=invokeclient.edited),
+    "gemini_interactions": _as_message("gemini_interactions", "sse", interactionsclient, "call_"),
     "gemini, events": Spoken("gemini", "sse", _gemini_said("sse"), _gemini("sse"), lambda _: []),
     "gemini, array": Spoken("gemini", "json_array", _gemini_said("json_array"), _gemini("json_array"), lambda _: []),
     "ollama": Spoken(

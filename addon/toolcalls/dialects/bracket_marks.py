@@ -11,8 +11,9 @@ import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import accept, own_arguments
+from toolcalls.shapes.json.json_arguments import own_arguments
 from toolcalls.shapes.json.marked_json import MarkedJson
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

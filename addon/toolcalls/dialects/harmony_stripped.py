@@ -10,7 +10,8 @@ import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.jsonvalue import checked, json_call, whole_value
+from toolcalls.shapes.json.json_arguments import checked, json_call
+from toolcalls.shapes.json.json_values import whole_value
 from toolcalls.shapes.json.strict_calls import calls_meant
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members

@@ -219,6 +219,7 @@ class _Value:
     """The place of one parameter's value."""
 
     behind = _ENDS
+    balances = True
 
     def __init__(self, key: str, declared: tuple[str, ...], given: frozenset[str]) -> None:
         self._lacking = tuple(other for other in declared if other not in given)

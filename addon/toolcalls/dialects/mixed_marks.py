@@ -7,7 +7,7 @@ with another form's tag, or with an object that names a call, directly after it.
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS
 from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.shapes.tags.form import FunctionTags, TagForm
 from toolcalls.text.scanner import Scanner, Step

@@ -12,7 +12,8 @@ from toolcalls.events import Repair
 from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.brokenjson import skip_json
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import argument_object, is_double_encoded, whole_value
+from toolcalls.shapes.json.json_arguments import argument_object, is_double_encoded
+from toolcalls.shapes.json.json_values import whole_value
 from toolcalls.shapes.words import check_name
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS

@@ -13,9 +13,6 @@ at once all the same, except inside a call (`LaneFrames`); if more text follows,
 
 Our own bugs are caught here, in one place: from there on the upstream's bytes pass as they are, `failure` says why.
 Only where a rule was written to block nothing passes any more: a fault must not open what was closed.
-
-Past 300 lines, because the short way of the usual frame and the long way of all others share their state and must be
-read against each other.
 """
 
 from collections import deque
@@ -278,11 +275,12 @@ class Exchange:
                 return self._text_alone(lane, frame, event.text)
             self._known.learn_text(frame, number, event.text)
             return frame.raw if lane.passes(event.text) else self._text_alone(lane, frame, event.text)
-        out = self._take(frames, parts)
+        self._take_through(frames, parts)
         waits = bool(self._waiting) and self._waiting[-1].frame is frame
-        if waits or out == data or not (out or self._waiting or self._left_out):
+        is_gone = not (any(self._out) or self._waiting or self._left_out)
+        if frame.raw == data and (waits or is_gone or self._out == [data]):
             self._known.learn(frame, parts, can_omit=can_omit)
-        return out
+        return self._send()
 
     def _text_alone(self, lane: LaneFrames, frame: Frame, text: str, *, usual: bool = False) -> bytes:
         """A frame with nothing but text, and no other that waits. `usual`: `data: `, the payload, a blank line."""
@@ -340,7 +338,11 @@ class Exchange:
     # All others
 
     def _take(self, frames: list[Frame], parts: list[Part] | None = None) -> bytes:
-        """Take frames through; `parts` are the events of the first one where they are known."""
+        """What leaves with frames; `parts` are the events of the first one where they are known."""
+        self._take_through(frames, parts)
+        return self._send()
+
+    def _take_through(self, frames: list[Frame], parts: list[Part] | None) -> None:
         self._backlog.extend(frames)
         self._due = b""
         self._left_out = False
@@ -366,7 +368,6 @@ class Exchange:
             else:
                 self._take_events(waiting, parts)
             parts = None
-        return self._send()
 
     def _take_events(self, waiting: WaitingFrame, parts: list[Part]) -> None:
         """The latest frame with its events."""

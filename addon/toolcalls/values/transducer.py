@@ -399,23 +399,28 @@ class Transducer:
         if end == len(text):
             return end
         char = text[end]
-        if char == self._quote:
-            return self._close_string(text, end)
-        return self._other_escape(text, end) if char == "\\" else self._other_character(text, end)
+        if char == "\\":
+            return self._other_escape(text, end)
+        if char != self._quote:
+            return self._other_character(text, end)
+        if self._goes_on(text, end):
+            return end if self._waits else end + 1
+        self._out.append('"')
+        if self._is_key:
+            self._state = Transducer._colon
+        else:
+            self._ended()
+        return end + 1
+
+    def _goes_on(self, text: str, at: int) -> bool:  # noqa: ARG002 - for `damaged_json`
+        """Whether the quote at `at` does not end the string."""
+        return False
 
     def _content(self, made: str) -> None:
         """The string goes on."""
         if self._is_key:
             self._keys[-1] = (self._keys[-1] + made)[:_LONGEST_KEY]
         self._out.append(made)
-
-    def _close_string(self, text: str, at: int) -> int:  # noqa: ARG002 - for `damaged_json`
-        self._out.append('"')
-        if self._is_key:
-            self._state = Transducer._colon
-        else:
-            self._ended()
-        return at + 1
 
     def _other_escape(self, text: str, at: int) -> int:
         """A backslash that does not begin a whole escape of JSON."""

@@ -35,7 +35,7 @@ class Envelope:
         self._misses = 0
 
     def text_of(self, raw: bytes) -> str | None:
-        """The text of a frame in this envelope; None for any other frame."""
+        """The text of a frame with the known surroundings; None for any other frame."""
         head, tail = self._head, self._tail
         if not (head and raw.startswith(head) and raw.endswith(tail)):
             return None

@@ -145,7 +145,6 @@ class _Frames:
         raise NotImplementedError
 
     def _data(self, raw: bytes) -> bytes | None:
-        """The payload of a frame."""
         raise NotImplementedError
 
 
@@ -252,7 +251,7 @@ def event(data: bytes, like: bytes, *, keep: bool = False, name: str | None = No
 
 
 class _Measured(_Frames):
-    """What forms share whose frames say themselves where they end, and need no end to be searched for."""
+    """Base of forms whose frames say where they end, so that no end has to be searched for."""
 
     def feed(self, chunk: bytes) -> list[Frame]:
         if self.overflowed or not chunk:

@@ -33,19 +33,15 @@ class Translation:
 
     @property
     def other(self) -> Wire:
-        """The wire whose codec is asked."""
         return all_wires()[self.wire]
 
     def whole(self) -> Codec:
-        """The codec of a whole reply."""
         return _Whole(self)
 
     def mends_whole(self, mending: Mending) -> Mender:
-        """What mends a whole reply as the other's mender does."""
         return _WholeMender(self, mending)
 
     def mender(self, mending: Mending, *, streamed: bool) -> Mender:
-        """The other's mender."""
         made = self.other.mender(mending, streamed=streamed)
         assert made is not None
         return made
@@ -66,7 +62,7 @@ class Translation:
 def translated(
     made: Sequence[bytes], asked: bytes, payload: bytes, back: Callable[[bytes], bytes | None]
 ) -> list[bytes]:
-    """The other codec's frames in the API's words. The one that was `asked` for is the frame that came, as it came."""
+    """The other codec's frames in the API's words. The frame that equals `asked` is the payload as it came."""
     frames = (payload if one == asked else back(one) for one in made)
     return [frame for frame in frames if frame is not None]
 

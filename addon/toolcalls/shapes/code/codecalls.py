@@ -12,7 +12,8 @@ from toolcalls.shapes.code.pythonic import Block, Pythonic
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, object_of, own_arguments
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, object_of, own_arguments
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import KEY, NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS

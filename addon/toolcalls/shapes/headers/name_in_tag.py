@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace, Unwritable
 from toolcalls.shapes.json.closing import take_closer, take_surplus
-from toolcalls.shapes.json.jsonvalue import MAX_NAME, OBJECT_STARTS, checked, own_arguments
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, checked, own_arguments
+from toolcalls.shapes.json.json_values import MAX_NAME
 from toolcalls.shapes.spaced_closers import section_end
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

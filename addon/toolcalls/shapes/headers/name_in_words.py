@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, own_arguments
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, own_arguments
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members

@@ -13,7 +13,7 @@ from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_keys import NAMES
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import checked
+from toolcalls.shapes.json.json_arguments import checked
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote

@@ -176,6 +176,8 @@ def leaked_word(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
 class Parameters:
     """What the parameters of one call are in (`value_end.Surroundings`), and which of them it has so far."""
 
+    balances = True
+
     def __init__(self, form: Form, tools: Toolbox, name: str) -> None:
         self.inside = form.inside
         self.closer = form.closer

@@ -5,7 +5,7 @@ grammar can go on after it. `read_value` reads from tag to tag and asks `Surroun
 each:
 
 - the value's closer ends it where another value, the call's end or the end of the reply follows. A closer that is
-  written twice is one, unless an opener is in the value, which the first of them may close;
+  written twice is one, unless an opener in the value is what the first of them closes;
 - a whole call that is quoted in the value is counted through its own closer, and nothing in it counts;
 - a closer that is damaged, or another tag in its place, does so where no value follows that the call has already;
 - where the value's closer is missing, the call's closer ends it if the block ends there too, and the next value's
@@ -79,6 +79,10 @@ class Surroundings(Protocol):
         """The tags that mean something inside a value."""
 
     @property
+    def balances(self) -> bool:
+        """Whether an opener in the value accounts for one closer; else for any closer but the last."""
+
+    @property
     def closer(self) -> Tags:
         """The value's closer alone."""
 
@@ -113,7 +117,7 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
     depth = 0  # of calls that the value quotes
     openers = heads = 0  # of values and of keys, in this one, that were not closed so far
     own_closers = 0  # closers that no opener in the value accounts for, after which the grammar could not go on
-    opened = False  # an opener is in the value: then every closer but the last may be that one's
+    opened = False  # an opener is in the value
     first = True
     while (kept := (yield from up_to_tag(scan, value, place.inside.mark))) is not None:
         following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
@@ -125,7 +129,9 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
         size = 1
         if kind == CLOSER:
             if depth == 0:
-                repeated = yield from _closes(scan, place, kept + length, twice=not opened)
+                repeated = yield from _closes(
+                    scan, place, kept + length, twice=not (openers if place.balances else opened)
+                )
                 if repeated is not None:
                     _take_closer(scan, value, kept, length + repeated, own_lines=own_lines)
                     return DUPLICATE_CLOSER if repeated else ""

@@ -22,7 +22,7 @@ from toolcalls.events import (
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part, damages
+from toolcalls.wires import Part, call_at_once, damages
 from toolcalls.wires.anthropic.block_places import BlockPlaces
 from toolcalls.wires.anthropic.blocks import cited, damages_of, fetched, input_of, is_other, reason_of
 
@@ -88,11 +88,9 @@ def content_of(event: Fields) -> Sequence[Any]:
 
 
 def native_call(lane: int, index: int, block: Fields, ids: set[str]) -> Iterator[Part]:
-    """A call that is there as a whole. `ids` are those of the calls before it."""
-    yield lane, CallStart(index, rawjson.word(block, "name"), id=rawjson.word(block, "id"))
-    yield from damages(lane, index, *damages_of(block, ids))
-    yield lane, CallPiece(index, input_of(block))
-    yield lane, CallEnd(index)
+    """The events of a native call that comes whole. `ids`: those of the calls before it."""
+    start = CallStart(index, rawjson.word(block, "name"), id=rawjson.word(block, "id"))
+    return call_at_once(lane, start, input_of(block), *damages_of(block, ids))
 
 
 @dataclass(slots=True, eq=False)
@@ -161,7 +159,7 @@ class Reading:
         return []
 
     def _given(self, content: Iterable[Any]) -> Iterator[Part]:
-        """The blocks that the message begins with."""
+        """Decode the blocks that the message begins with."""
         self.given = []
         self._places = BlockPlaces()
         for at, block in enumerate(map(rawjson.fields, content)):
@@ -223,7 +221,7 @@ class Reading:
         yield from ((self._lane, Fetched(text)) for text in fetched(block))
 
     def _opened(self, at: int) -> Iterator[Part]:
-        """A text block is open."""
+        """A text block opens."""
         if self._used:
             yield from self._ends()
             self._lane += 1

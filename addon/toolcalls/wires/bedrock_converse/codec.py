@@ -43,7 +43,7 @@ class Stream(Undivided):
 
     @property
     def reply_id(self) -> str:
-        """No event of this API has an id."""
+        """Always "": no event of this API has an id."""
         return ""
 
     def decode(self, payload: bytes) -> list[Part]:
@@ -100,7 +100,7 @@ class StreamMender:
 
 
 def _metadata(answer: Answer) -> rawjson.Fields:
-    """What the API says of each reply; `latencyMs` it always does, too."""
+    """Usage and metrics, which the API adds to each reply."""
     tokens_in, tokens_out = answer.tokens.input or 0, answer.tokens.output or 0
     usage = {"inputTokens": tokens_in, "outputTokens": tokens_out, "totalTokens": tokens_in + tokens_out}
     return {"usage": usage, "metrics": {"latencyMs": 0}}

@@ -57,7 +57,7 @@ def _is_text(content: Fields) -> bool:
 
 
 def _thoughts(message: Fields) -> Iterator[str]:
-    """What the model thought: its plan, and contents of thinking."""
+    """The model's reasoning: its plan, and the contents of type `thinking`."""
     yield rawjson.word(message, "tool_plan")
     for content in map(rawjson.fields, rawjson.items(message.get("content"))):
         if rawjson.word(content, "type") == "thinking":
