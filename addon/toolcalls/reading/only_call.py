@@ -30,18 +30,6 @@ class Probe(Protocol):
 class OnlyCall:
     """Decides for one text. It takes nothing itself: it refuses a candidate, or ends the reasoning around it."""
 
-    __slots__ = (
-        "_all_here",
-        "_ledger",
-        "_position",
-        "_probe",
-        "_scan",
-        "_several",
-        "_unopened",
-        "before_end",
-        "beside_native",
-    )
-
     def __init__(
         self, scan: Scanner, ledger: Ledger, position: Position, unopened: UnopenedReasoning, probe: Probe
     ) -> None:

@@ -45,20 +45,6 @@ class UnopenedReasoning:
     began_inside  the offset of the closer that says that it did; None while there is none
     """
 
-    __slots__ = (
-        "_draft_is_open",
-        "_end_is_put_off",
-        "_ledger",
-        "_over",
-        "_position",
-        "_scan",
-        "_waits",
-        "began_inside",
-        "closed_first",
-        "closed_nothing",
-        "likely",
-    )
-
     def __init__(self, scan: Scanner, ledger: Ledger, position: Position, *, likely: bool) -> None:
         self._scan = scan
         self._ledger = ledger
