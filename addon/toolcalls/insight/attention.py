@@ -59,7 +59,7 @@ _SEEN_OTHERWISE = frozenset({"call_in_text"})  # a leak is, and a call that was 
 
 @dataclass(slots=True)
 class Group:
-    """The turns with the same concern. `turns` are their beginnings and ids, in order of time, once for each concern."""
+    """The turns with one concern. `turns` are their beginnings and ids, in order of time, once for each concern."""
 
     kind: str
     cause: str
