@@ -42,7 +42,7 @@ REPLIES = {
         "<acme:do>\n<function=Bash>\n<parameter=command>\nls -la\n</parameter>\n</function>\n</acme:do>",
         [LS],
     ),
-    "KeyValue": ("<act>Bash<k>command</k><v>ls -la</v></act>", [LS]),
+    "PairForm": ("<act>Bash<k>command</k><v>ls -la</v></act>", [LS]),
     "Header": ('<|call|>Bash<|sep|>{"command": "ls -la"}<|stop|>', [LS]),
     "NameInWords": ('{Run the tool: Bash({"command": "ls -la"})}', [LS]),
     "DelimitedObject": ("<|do|>call:Bash{command:<|q|>ls -la<|q|>}<|done|>", [LS]),
@@ -82,7 +82,7 @@ def test_the_examples_of_all_dialects_under_new_marks_are_never_read_as_somethin
 
 def test_a_reply_that_a_dialect_reads_already_is_that_dialects() -> None:
     assert read_already(about("longcat").example, ()) == "longcat"
-    assert read_already(REPLIES["KeyValue"][0], ()) == ""
+    assert read_already(REPLIES["PairForm"][0], ()) == ""
 
 
 @pytest.mark.parametrize("reply", ["Please call Bash with ls.", "Bash :: command := ls ;;", '{"a": 1}', "<b>bold</b>"])

@@ -22,7 +22,7 @@ from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
 from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.shapes.tags.content import Escaped, Layout, Printed, Verbatim
 from toolcalls.shapes.tags.form import FunctionTags, TagForm
-from toolcalls.shapes.tags.keyvalue import KeyValue
+from toolcalls.shapes.tags.pair_form import PairForm
 
 TOKEN = r"(?:<[^<>\n]{1,60}>|\[[^\[\]\n\"{}]{1,60}\]|[^\s\w<>\[\]{}\"']{1,20}\w*[^\s\w<>\[\]{}\"']{0,20})"
 TAG = r"(?:<[^<>\n]{1,60}>|\[[^\[\]\n\"{}]{1,60}\])"
@@ -215,7 +215,13 @@ def _json_elements(name: str, text: str, tools: Sequence[str]) -> Iterator[Candi
             yield _made(NameInTag, "header and JSON", what, name, settings)
             outer = _around(text, text.find(opens), text.rfind(behind[1]) + len(behind[1]))
             if all(outer):
-                yield _made(NameInTag, "header and JSON", what, name, {**settings, "wrapper": outer})
+                yield _made(
+                    NameInTag,
+                    "header and JSON",
+                    what,
+                    name,
+                    settings | {"before": outer[0], "after": outer[1], "between": ""},
+                )
         return
 
 
@@ -271,7 +277,7 @@ def _key_values(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
     base |= {"line": "\n"} if "\n" in parts["line"] else {}
     what = f"a name with pairs of key and value in `<{parts['call']}>`."
     for around in ({"wrapper": parts["outer"]}, {}) if parts["outer"] else ({},):
-        yield _made(KeyValue, "keys and values", what, name, {**around, **base})
+        yield _made(PairForm, "keys and values", what, name, {**around, **base})
 
 
 # --- a name, then its arguments ---------------------------------------------------------------------------------------

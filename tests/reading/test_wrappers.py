@@ -6,7 +6,7 @@ from support.damaged import TOOLS, outcome
 from toolcalls.dialects import all_dialects
 from toolcalls.shapes import Call
 from toolcalls.shapes.tags.form import TagForm
-from toolcalls.shapes.tags.keyvalue import KeyValue
+from toolcalls.shapes.tags.pair_form import PairForm
 from toolcalls.values.toolbox import Toolbox
 
 CALL = ("Noop", "{}")
@@ -20,7 +20,7 @@ def wrapped() -> dict[str, tuple[str, str, str]]:
         if name == "invoke_angleless":  # its wrapper's opener is what it lacks
             continue
         if not (isinstance(dialect, TagForm) and dialect.wrappers) and not (
-            isinstance(dialect, KeyValue) and dialect.wrapper
+            isinstance(dialect, PairForm) and dialect.wrapper
         ):
             continue
         text = dialect.write([Call(*CALL)], Toolbox(TOOLS))

@@ -21,8 +21,8 @@ from support.sampling import examples
 from toolcalls.events import CallPiece
 from toolcalls.processors import Keep, Processors
 from toolcalls.processors.loops import CallLoops
-from toolcalls.replies.argument_pieces import ArgumentPieces
 from toolcalls.replies.exchange import Exchange
+from toolcalls.replies.known_frames import KnownFrames
 from toolcalls.request import Request, Tool
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.wires import all_wires
@@ -92,7 +92,7 @@ def outcome(frames: Sequence[bytes], route: Route | None, *, whole: bool) -> tup
 
 
 def compare(frames: Sequence[bytes], route: Route | None = None, *, whole: bool = True) -> None:
-    with patch.object(ArgumentPieces, "known", lambda _self, _frame: None):
+    with patch.object(KnownFrames, "piece", lambda _self, _frame: None):
         decoded = outcome(frames, route, whole=whole)
     assert outcome(frames, route, whole=whole) == decoded
 
@@ -156,6 +156,7 @@ def test_nothing_differs_where_calls_wait_for_processors(
 
 
 # With these each piece of a call reaches a native client in the end.
+KNOWN = sorted(PROCESSED.keys() - {"blocked", "a small room"})
 GIVEN = sorted(PROCESSED.keys() - {"blocked", "a small room", "a text client", "a text client with rules"})
 PIECES = cut(LONG[:200], [4])
 SHORT = json.dumps({"text": "a lazy dog " * 3, "path": "a", "more": "c" * 40})
@@ -247,25 +248,25 @@ def test_where_a_client_may_find_a_line_a_frame_is_decoded(sign: str) -> None:
     made = exchange(route)
     for frame in frames:
         made.feed(b"data: " + frame + b"\n\n")
-        known = made._pieces.known(b"data: " + frame + b"\n\n")
+        known = made._known.piece(b"data: " + frame + b"\n\n")
         assert known is None or sign not in known.json
     compare([b"data: " + frame + b"\n\n" for frame in frames], route)
 
 
-@pytest.mark.parametrize("settings", [{}, *(PROCESSED[key] for key in GIVEN)], ids=["none", *GIVEN])
+@pytest.mark.parametrize("settings", [{}, *(PROCESSED[key] for key in KNOWN)], ids=["none", *KNOWN])
 def test_pieces_are_taken_without_being_decoded(settings: dict[str, Any]) -> None:
     route = Route(**settings) if settings else None
     taken = 0
-    known = ArgumentPieces.known
+    known = KnownFrames.piece
 
-    def counted(self: ArgumentPieces, frame: bytes) -> CallPiece | None:
+    def counted(self: KnownFrames, frame: bytes) -> CallPiece | None:
         nonlocal taken
         found = known(self, frame)
         taken += found is not None
         return found
 
     frames = streamed([begun(), *map(piece, cut(LATE, [4]))])
-    with patch.object(ArgumentPieces, "known", counted):
+    with patch.object(KnownFrames, "piece", counted):
         outcome(frames, route, whole=True)
     assert taken > 0.95 * len(frames)
 

@@ -12,7 +12,7 @@ from functools import partial
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.tags.damaged_closers import closed_value
+from toolcalls.shapes.tags.value_end import closed_value
 from toolcalls.shapes.words import check_name
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, to_text

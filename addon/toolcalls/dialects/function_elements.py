@@ -19,11 +19,6 @@ ABOUT = About(
 </tool_call>""",
 )
 
-
-class _Elements(TagForm):
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrappers' tags, and a call's up to its name."""
-        return (*(f"<{wrapper}>" for wrapper in self.wrappers), f"<{self.call} name=")
-
-
-DIALECT = _Elements("function_elements", wrappers=("tool_call", "tool_calls", "function_calls"), call="function")
+DIALECT = TagForm(
+    "function_elements", wrappers=("tool_call", "tool_calls", "function_calls"), call="function", opened_by=("name",)
+)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.tags.keyvalue import KeyValue
+from toolcalls.shapes.tags.pair_form import PairForm
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -22,7 +22,7 @@ read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>""",
 
 
 @dataclass(frozen=True)
-class _Naked(KeyValue):
+class _Naked(PairForm):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Each declared name with a key after it, also on the next line, as GLM 4.5 writes it."""
         return tuple(f"{name}{gap}<{self.key}>" for name in names for gap in ("", "\n", "\r\n"))

@@ -6,7 +6,7 @@ write that know Hermes' form too, is read in place of the pairs. `<tool_call>` i
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.keyvalue import KeyValueOrJson
+from toolcalls.shapes.tags.pair_form import PairForm
 
 ABOUT = About(
     form="keys and values",
@@ -17,6 +17,6 @@ ABOUT = About(
 <tool_call>read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></tool_call>""",
 )
 
-DIALECT = KeyValueOrJson("glm_xml")
+DIALECT = PairForm("glm_xml", json=True)
 
 RESULT = "<tool_response>{text}</tool_response>"

@@ -5,7 +5,7 @@ wrapper may be missing.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.keyvalue import KeyValue
+from toolcalls.shapes.tags.pair_form import PairForm
 
 ABOUT = About(
     form="keys and values",
@@ -21,6 +21,6 @@ ABOUT = About(
 </tool_calls>""",
 )
 
-DIALECT = KeyValue("hy_v3", wrapper="tool_calls", bare=True, separator="tool_sep", suffixed=True, line="\n")
+DIALECT = PairForm("hy_v3", wrapper="tool_calls", bare=True, separator="tool_sep", suffixed=True, line="\n")
 
 RESULT = "<tool_responses>\n<tool_response>\n{text}\n</tool_response>\n</tool_responses>"

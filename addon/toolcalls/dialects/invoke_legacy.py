@@ -7,15 +7,15 @@ ends where a declared one begins that the call lacks, or at the call's closers.
 
 import re
 from functools import lru_cache
+from typing import override
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
-from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.json.jsonvalue import accept
-from toolcalls.shapes.spaced_closers import section_end
-from toolcalls.shapes.tags.call_blocks import calls_of_block
-from toolcalls.shapes.tags.call_end import calls_follow
+from toolcalls.shapes.tags.call_body import CallBody
+from toolcalls.shapes.tags.call_end import calls_follow, read_block
+from toolcalls.shapes.tags.content import opened_on_lines
 from toolcalls.shapes.tags.jsonbody import skip
-from toolcalls.shapes.tags.raw import delimited, line_end
+from toolcalls.shapes.tags.opening_tag import Tag
+from toolcalls.shapes.tags.raw import delimited
 from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, unbracketed
 from toolcalls.shapes.tags.value_end import (
     CALL,
@@ -24,8 +24,6 @@ from toolcalls.shapes.tags.value_end import (
     OTHER,
     REOPENED,
     UNBRACKETED,
-    read_value,
-    take_doubled,
 )
 from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
 from toolcalls.shapes.writable import check_resolved, plain_text
@@ -50,7 +48,8 @@ ABOUT = About(
 )
 
 _KEY = re.compile(r"[A-Za-z_][\w.-]*")
-_WRAPPER, _WRAPPER_END = Tags(wrapper=[("<", "function_calls", ">")]), ("</function_calls>",)
+_WRAPPER = Tags(wrapper=[("<", "function_calls", ">")])
+_PARAMETERS_END = Tags(parameters=[("<", "/", "parameters", ">")])
 _INVOKE = Tags(call=[("<", "invoke", ">")])
 _TOOL_NAME, _TOOL_NAME_END = Tags(name=[("<", "tool_name", ">")]), Tags(name=[("<", "/", "tool_name", ">")])
 _PARAMETERS = Tags(parameters=[("<", "parameters", ">")])
@@ -78,6 +77,9 @@ class _Legacy(Grammar):
     name = "invoke_legacy"
     opening = "<function_calls>", "<invoke>"
     before, after = "<function_calls>\n", "\n</function_calls>"
+    ends = _CALL_ENDS
+    damaged_ends = Tags()
+    wrapper_closers = ("</function_calls>",)
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one bare call."""
@@ -85,9 +87,11 @@ class _Legacy(Grammar):
         if wrapper:
             scan.take(wrapper)
             scan.take((yield from scan.space()))
-        complete = yield from calls_of_block(scan, lambda: _call(scan, sink, tools), wrapped=wrapper > 0)
-        end = section_end(scan, sink, _WRAPPER_END) if wrapper else accept(scan, *_WRAPPER_END)
-        return complete and (yield from end)
+        return (yield from read_block(scan, sink, self, lambda: _call(scan, sink, tools), wrappers=int(wrapper > 0)))
+
+    def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Whether another call begins here."""
+        return (yield from _opening(scan, ahead)) is not None
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
         check_name(call.name, "in an element")
@@ -107,8 +111,7 @@ def _call(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
         return None
     written, size = opening
     scan.take(size)
-    name = sink.begin(written)
-    return (yield from _body(scan, sink, tools, name))
+    return (yield from _Body(scan, sink, tools, sink.begin(written)).read())
 
 
 def _opening(scan: Scanner, ahead: int = 0) -> Step[tuple[str, int] | None]:
@@ -135,10 +138,6 @@ def _opening(scan: Scanner, ahead: int = 0) -> Step[tuple[str, int] | None]:
     return (name, end) if kind in {"call_end", "wrapper_end"} else None
 
 
-def _call_at(scan: Scanner, ahead: int) -> Step[bool]:
-    return (yield from _opening(scan, ahead)) is not None
-
-
 def _element(scan: Scanner, declared: tuple[str, ...], ahead: int) -> Step[str]:
     """The parameter whose opening tag is here, "" for none."""
     if declared:
@@ -150,58 +149,56 @@ def _element(scan: Scanner, declared: tuple[str, ...], ahead: int) -> Step[str]:
     return key if _KEY.fullmatch(key) and (yield from scan.starts(">", ahead + 1 + len(key))) else ""
 
 
-def _body(scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
-    """The parameters and the closers. Returns whether the call is complete."""
-    arguments, declared = Arguments(sink, tools, name), tools.keys(name)
-    given = set[str]()
-    closed = False  # something comes after `<parameters>`, and all of it is closed
-    while True:
-        space = yield from scan.space()
-        kind, length = yield from _ENDS.at(scan, space)
-        if kind in {"parameters", "call_end"}:
-            scan.take(space + length)
-            closed = True
-            if kind == "call_end":
-                arguments.end()
-                return True
-            continue
-        key = yield from _element(scan, declared, space)
-        if not key:
-            scan.take(space)
-            return (yield from _ends_early(scan, sink, arguments, closed=closed))
-        closed = True
-        scan.take(space + len(key) + 2)
-        value = arguments.value(key)
-        given.add(key)
-        place = _Value(key, declared, frozenset(given))
-        yield from take_doubled(scan, sink, place, f"<{key}>")
-        lines = yield from line_end(scan)
-        scan.take(lines)
-        repair = yield from read_value(scan, value, place, own_lines=lines > 0)
-        if repair is None:
+class _Body(CallBody):
+    """The parameters, and the closers of `<parameters>` and of the call."""
+
+    ends = _CALL_ENDS
+
+    def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> None:
+        super().__init__(scan, sink, tools, name)
+        self._declared = tools.keys(name)
+        self._given: set[str] = set()
+        self._closed = False  # something comes after `<parameters>`, and all of it is closed
+
+    @override
+    def take_layout(self) -> Step[None]:
+        while True:
+            self.scan.take((yield from self.scan.space()))
+            _, length = yield from _PARAMETERS_END.at(self.scan)
+            if not length:
+                return
+            self.scan.take(length)
+            self._closed = True
+
+    @override
+    def parameter(self) -> Step[Tag | None]:
+        key = yield from _element(self.scan, self._declared, 0)
+        return Tag(key, len(key) + 2) if key else None
+
+    @override
+    def take_parameter(self, tag: Tag) -> Step[bool | None]:
+        self._closed = True
+        self._given.add(tag.name)
+        place = _Value(tag.name, self._declared, frozenset(self._given))
+        opener = self.take_tag(tag)
+        literal = yield from self.take_value(self.arguments.value(tag.name), place, opener, opened_on_lines)
+        return False if literal is None else None
+
+    @override
+    def end_early(self) -> Step[bool]:
+        scan = self.scan
+        wrapper_end, _ = yield from _ENDS.at(scan)
+        if wrapper_end or (self._closed and not scan.cut and _ENDS.stops_short(scan)):
+            self.sink.note_repair("missing_closer")
+            scan.take(0 if wrapper_end else scan.rest())
+            self.end()
+            return True
+        if scan.ended and ">" not in scan.text[scan.pos :]:  # inside a tag, or before one
+            scan.take(scan.rest())
             return False
-        value.end()
-        if repair:
-            sink.note_repair(repair)
-
-
-def _ends_early(scan: Scanner, sink: CallSink, arguments: Arguments, *, closed: bool) -> Step[bool]:
-    """Neither a parameter nor the call's own closer is here. Returns whether the call is complete all the same.
-
-    closed   something comes after `<parameters>`, and all of it is closed
-    """
-    wrapper_end, _ = yield from _ENDS.at(scan)
-    if wrapper_end or (closed and not scan.cut and _ENDS.stops_short(scan)):
-        sink.note_repair("missing_closer")
-        scan.take(0 if wrapper_end else scan.rest())
-        arguments.end()
-        return True
-    if scan.ended and ">" not in scan.text[scan.pos :]:  # inside a tag, or before one
-        scan.take(scan.rest())
+        self.sink.fail()
+        yield from skip(scan, _CALL_ENDS)
         return False
-    sink.fail()
-    yield from skip(scan, _CALL_ENDS)
-    return False
 
 
 @lru_cache(maxsize=256)
@@ -222,6 +219,7 @@ class _Value:
     """The place of one parameter's value."""
 
     behind = _ENDS
+    balances = True
 
     def __init__(self, key: str, declared: tuple[str, ...], given: frozenset[str]) -> None:
         self._lacking = tuple(other for other in declared if other not in given)
@@ -238,7 +236,7 @@ class _Value:
 
     def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
         """All closers, and then the next call or the end of the reply."""
-        return (yield from calls_follow(scan, ahead, _ENDS, _call_at))
+        return (yield from calls_follow(scan, ahead, _ENDS, DIALECT.next_call))
 
     def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
         """A whole call's beginning."""

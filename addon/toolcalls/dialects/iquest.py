@@ -4,7 +4,7 @@ Values are taken verbatim, white space between tags means nothing.
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.keyvalue import KeyValue
+from toolcalls.shapes.tags.pair_form import PairForm
 
 ABOUT = About(
     form="keys and values",
@@ -15,4 +15,4 @@ ABOUT = About(
 <iquest_tool_call>read_file<arg_key>path</arg_key><arg_value>src/a.ts</arg_value></iquest_tool_call>""",
 )
 
-DIALECT = KeyValue("iquest", call="iquest_tool_call")
+DIALECT = PairForm("iquest", call="iquest_tool_call")

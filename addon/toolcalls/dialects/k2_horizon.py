@@ -6,7 +6,7 @@ JSON as well: an object after the name in place of the pairs, or one that holds 
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.json.marked_json import MarkedJson
-from toolcalls.shapes.tags.keyvalue import KeyValueOrJson
+from toolcalls.shapes.tags.pair_form import PairForm
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -23,7 +23,7 @@ ABOUT = About(
 _OBJECTS = MarkedJson("k2_horizon", opening=("<ifm|tool_call>",), closing=("</ifm|tool_call>",), line="\n")
 
 
-class _Horizon(KeyValueOrJson):
+class _Horizon(PairForm):
     """The pairs, or JSON where they would stand."""
 
     def one(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool | None]:
@@ -45,4 +45,5 @@ DIALECT = _Horizon(
     wrapper="ifm|tool_calls",
     bare=True,
     kind="ifm|arg_type",
+    json=True,
 )

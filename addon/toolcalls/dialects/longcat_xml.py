@@ -4,7 +4,7 @@ The models write an object of JSON in the same tag as well (`longcat`). Values a
 """
 
 from toolcalls.shapes import About
-from toolcalls.shapes.tags.keyvalue import KeyValue
+from toolcalls.shapes.tags.pair_form import PairForm
 
 ABOUT = About(
     form="keys and values",
@@ -21,6 +21,6 @@ ABOUT = About(
 </longcat_tool_call>""",
 )
 
-DIALECT = KeyValue("longcat_xml", call="longcat_tool_call", key="longcat_arg_key", value="longcat_arg_value", line="\n")
+DIALECT = PairForm("longcat_xml", call="longcat_tool_call", key="longcat_arg_key", value="longcat_arg_value", line="\n")
 
 RESULT = "<longcat_tool_response>{text}</longcat_tool_response>"

@@ -31,10 +31,6 @@ _FIRST = ("name", "tool", "function", "tool_name", "function_name", "id", "call_
 
 
 class _Named(TagForm):
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The tags up to the first attribute, which distinguishes them from other forms."""
-        return tuple(f"<{element} {key}=" for element in (self.call, *self.misspelt) for key in _FIRST)
-
     def write_call(self, call: Call, tools: Toolbox) -> str:
         """One call's element, with JSON in it."""
         check_resolved(call.name, tools)
@@ -77,4 +73,4 @@ class _Either(_Named):
         return (yield from super().read(scan, sink, tools))
 
 
-DIALECT = _Either("named_tags", wrappers=(), call="tool_call", misspelt=("function_call", "tool_use"))
+DIALECT = _Either("named_tags", wrappers=(), call="tool_call", misspelt=("function_call", "tool_use"), opened_by=_FIRST)

@@ -13,7 +13,7 @@ from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.headers.name_in_element import NAME_ELEMENTS, NameInElement
 from toolcalls.shapes.json.marked_json import MarkedJson
-from toolcalls.shapes.tags.damaged_closers import closed_value
+from toolcalls.shapes.tags.value_end import closed_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

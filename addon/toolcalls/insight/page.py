@@ -23,7 +23,7 @@ from toolcalls.insight.session_page import Block, outcome_strip, quoted, session
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.totals import Links, attention, conformance, cost, models
 from toolcalls.insight.turn import Turn
-from toolcalls.insight.vocabulary.outcomes import OUTCOMES
+from toolcalls.insight.vocabulary.words import OUTCOMES
 from toolcalls.route import Price
 
 TITLE = "Tool calls"

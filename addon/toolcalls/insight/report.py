@@ -12,8 +12,8 @@ from typing import Any
 from toolcalls.events import Defect, Note, Verdict
 from toolcalls.insight.damage import damage_of
 from toolcalls.insight.vocabulary.fields import DAMAGE, EXCHANGE_FIELDS, VERDICT_FIELDS
-from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.insight.vocabulary.statuses import DAMAGED, FAILED_STATUS, IN_SUMMARY, MENDED, SEVERITY
+from toolcalls.insight.vocabulary.words import REASONS
 from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.exchange import Exchange
 

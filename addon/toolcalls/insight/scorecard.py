@@ -13,7 +13,7 @@ from toolcalls.insight.descriptions import form_without_dialect
 from toolcalls.insight.model_totals import Totals
 from toolcalls.insight.turn import Turn, Verdict
 from toolcalls.insight.vocabulary.entries import Outcome
-from toolcalls.insight.vocabulary.outcomes import OUTCOMES
+from toolcalls.insight.vocabulary.words import OUTCOMES
 
 ROWS = 200  # names of one table
 OTHERS = "(others)"

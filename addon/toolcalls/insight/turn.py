@@ -21,8 +21,7 @@ from toolcalls.insight.redaction import redacted_text, redacted_url
 from toolcalls.insight.replies import Lane, Moments, Reply
 from toolcalls.insight.report import NO_CALLS
 from toolcalls.insight.vocabulary.entries import Outcome
-from toolcalls.insight.vocabulary.reasons import REASONS
-from toolcalls.insight.vocabulary.statuses import STATUSES
+from toolcalls.insight.vocabulary.words import REASONS, STATUSES
 from toolcalls.values.usage import Tokens
 
 ARGUMENTS = 4000  # characters of a call's arguments that are kept

@@ -12,11 +12,11 @@ import pytest
 from support.damaged import TOOLS, of_shape, outcome
 from toolcalls.dialects import all_dialects
 from toolcalls.shapes import Call
-from toolcalls.shapes.tags.keyvalue import KeyValue
+from toolcalls.shapes.tags.pair_form import PairForm
 from toolcalls.values.toolbox import Toolbox
 
 ARGUMENTS = json.dumps({"path": "a.ts", "content": "two words\nand <b>more</b>"})
-NAMES = [name for name in of_shape(KeyValue) if name != "glm_naked"]
+NAMES = [name for name in of_shape(PairForm) if name != "glm_naked"]
 
 
 def written(name: str) -> str:
@@ -26,7 +26,7 @@ def written(name: str) -> str:
 def tags(name: str) -> list[re.Match[str]]:
     """The tags around keys and values in what the dialect writes."""
     dialect = all_dialects()[name]
-    assert isinstance(dialect, KeyValue)
+    assert isinstance(dialect, PairForm)
     elements = "|".join(map(re.escape, (dialect.key, dialect.value)))
     return list(re.finditer(f"</?(?:{elements})>", written(name)))
 
@@ -61,7 +61,7 @@ def test_a_value_that_is_not_closed_belongs_to_the_call_only_where_the_reply_end
 @pytest.mark.parametrize("name", NAMES)
 def test_a_line_end_that_is_written_as_an_escape_is_layout(name: str) -> None:
     dialect = all_dialects()[name]
-    assert isinstance(dialect, KeyValue)
+    assert isinstance(dialect, PairForm)
     text = written(name).replace("\nand", " and").replace(f"<{dialect.key}>", f"\\n<{dialect.key}>")
     read = outcome(text, name)
     assert read.calls == (("Write", ARGUMENTS.replace("\\nand", " and")),)

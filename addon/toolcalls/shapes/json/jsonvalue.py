@@ -220,13 +220,14 @@ def is_double_encoded(written: str) -> bool:
 
 
 def separated(scan: Scanner, literal: str, note: Callable[[Repair], None]) -> Step[bool]:
-    """Take a comma or a colon of an object after white space, as `accept`; one that comes twice is one."""
-    if not (yield from accept(scan, literal)):
+    """Take a comma or a colon of an object after white space; one that comes twice is one."""
+    space = yield from scan.space()
+    if not (yield from scan.starts(literal, space)):
         return False
-    if (yield from accept(scan, literal)):
+    scan.take(space + 1)
+    while (yield from scan.starts(literal, (space := (yield from scan.space())))):
         note("doubled_separator")
-        while (yield from accept(scan, literal)):
-            pass
+        scan.take(space + 1)
     return True
 
 

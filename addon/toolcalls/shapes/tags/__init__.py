@@ -1,10 +1,18 @@
 """Calls written with tags: names and values in elements, attributes and pairs. Read `form` first.
 
-`form`            declares a form as data: what its tags are, and what of them may be damaged
-`content`         the layout of a value: line ends, CDATA, entities, marked types
-`opening_tag`     a call's or a parameter's tag with a name in it, and the repairs of it
-`call_body`       the parameters of a call, one after the other
-`value_end`       which closer ends a value, and the repairs of it
-`call_end`        what ends a call and its block, and the repairs of it
-`tag_patterns`    which kind of tag stands at a place
+Forms, as data:
+
+    `form`             names in attributes or behind an equals sign
+    `pair_form`        a name, then pairs of key and value; `pair_heads` is what is in front of a value
+    `tool_elements`    elements named after the tool and its parameters
+    `token_tags`       names in attributes, with a special token in each tag
+
+The engine under all of them:
+
+    `call_body`        the parameters of a call, one after the other
+    `value_end`        which closer ends a value, and the repairs of it
+    `call_end`         what ends a call and its block, and the repairs of it
+    `opening_tag`      a call's or a parameter's tag with a name in it, and the repairs of it
+    `content`          the layout of a value: line ends, CDATA, entities, marked types
+    `tag_patterns`     which kind of tag stands at a place
 """

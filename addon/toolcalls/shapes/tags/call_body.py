@@ -62,9 +62,17 @@ class CallBody(ABC):
     def take_parameter(self, tag: Tag) -> Step[bool | None]:
         """Take a parameter. Returns whether the call is complete; None where it goes on."""
 
-    @abstractmethod
     def end_early(self) -> Step[bool]:
-        """Neither a parameter nor the call's own closer is here. Returns whether the call is complete."""
+        """Neither a parameter nor the call's own closer is here: that closer is missing, since a value ended here.
+
+        Returns whether the call is complete.
+        """
+        yield from ()
+        self.sink.note_repair("missing_closer")
+        if self.ends.stops_short(self.scan):
+            self.scan.take(self.scan.rest())
+        self.end()
+        return True
 
     def end(self) -> None:
         """Close the call's arguments."""

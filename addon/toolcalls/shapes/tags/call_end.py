@@ -124,15 +124,36 @@ def block_end(scan: Scanner, sink: CallSink, form: Block, *, wrappers: int) -> S
             sink.leave_open(())
         if kind == CALL_END or left < 0:
             sink.note_repair(DUPLICATE_CLOSER)
-    if left < max(1, wrappers) or not wrappers:
+    if not wrappers or left < wrappers:
         return own
     if not scan.ended:
         sink.leave_open(form.wrapper_closers)
-    elif form.ends.stops_short(scan):
-        sink.note_repair("missing_closer")
+        return own
+    sink.note_repair("missing_closer")
+    if form.ends.stops_short(scan):
         scan.take(scan.rest())
         return True
     return own
+
+
+def read_block(
+    scan: Scanner, sink: CallSink, form: Block, one: Callable[[], Step[bool | None]], *, wrappers: int
+) -> Step[bool]:
+    """One call, or in a wrapper all that follow each other, and the closers after them.
+
+    one   reads the call that begins here. Returns whether it is complete, None where none begins.
+
+    Returns whether what was taken after the last call belongs to the block.
+    """
+    begun = False
+    while (complete := (yield from one())) is not None:
+        begun = True
+        if not complete:
+            return False
+        if not wrappers:
+            break
+        scan.take((yield from scan.space()))
+    return begun and (yield from block_end(scan, sink, form, wrappers=wrappers))
 
 
 def leaked_word(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
@@ -154,6 +175,8 @@ def leaked_word(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
 
 class Parameters:
     """What the parameters of one call are in (`value_end.Surroundings`), and which of them it has so far."""
+
+    balances = True
 
     def __init__(self, form: Form, tools: Toolbox, name: str) -> None:
         self.inside = form.inside

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from toolcalls.shapes.arguments import LINE_ENDS, Arguments, Value
-from toolcalls.shapes.tags.entities import Unescaping, reads_as_escaped
+from toolcalls.shapes.tags.entities import Decoding, Unescaping, escape, reads_as_escaped
 from toolcalls.shapes.tags.raw import delimited, line_end, on_own_lines
 from toolcalls.shapes.tags.tag_patterns import Tags
 from toolcalls.shapes.writable import other_value, plain_text
@@ -54,6 +54,12 @@ def opened_verbatim(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
     """Every character is the value's."""
     yield from ()
     return Opened(value)
+
+
+def opened_as_text(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG001
+    """Every character is the value's, and it is marked as text."""
+    yield from ()
+    return Opened(value, literal=True)
 
 
 def opened_on_lines(scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:  # noqa: ARG001
@@ -152,6 +158,16 @@ class Escaped:
         if to_json(text, types, infer=False) == value:
             return "", _CDATA + text.replace(_CDATA_END, "]]]]><![CDATA[>") + _CDATA_END
         raise other_value(name, key, raw)
+
+
+class Decoded(Verbatim):
+    """A value of which everything was escaped once; a line end on each side of it is layout."""
+
+    def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
+        return opened_on_lines(scan, Decoding(value), closers)
+
+    def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:  # noqa: ARG002
+        return "", escape(delimited(plain_text(name, key, raw, tools)))
 
 
 def _sections(scan: Scanner, value: Value, closers: Tags) -> Step[None]:

@@ -157,7 +157,7 @@ class Unescaping:
         if first > 0 and "<" not in text[:first]:
             self._value.add(text[:first])
             text = text[first:]
-        cut = self._half_entity(text)
+        cut = _half_entity(text)
         text, self._held = text[:cut], text[cut:]
         stop = _first_raw(text)
         room = _MAX_WAIT - self._waited
@@ -184,10 +184,35 @@ class Unescaping:
         self._waiting.clear()
         self._held = ""
 
-    @staticmethod
-    def _half_entity(text: str) -> int:
-        start = text.rfind("&", max(0, len(text) - _LONGEST))
-        return start if start >= 0 and text[start:] in _PREFIXES else len(text)
+
+class Decoding:
+    """A `Value` in front of another that decodes every entity, since all of its text was escaped."""
+
+    wake_on = None
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+        self._half = ""
+
+    def add(self, piece: str) -> None:
+        """The next piece of text."""
+        text = self._half + piece
+        cut = _half_entity(text)
+        text, self._half = text[:cut], text[cut:]
+        if text:
+            self._value.add(unescape(text))
+
+    def end(self, *, literal: bool = False) -> None:
+        """The value is whole."""
+        if self._half:
+            self._value.add(self._half)
+        self._value.end(literal=literal)
+
+
+def _half_entity(text: str) -> int:
+    """Where half an entity begins that the text ends with; its length for none."""
+    start = text.rfind("&", max(0, len(text) - _LONGEST))
+    return start if start >= 0 and text[start:] in _PREFIXES else len(text)
 
 
 def _undecided(piece: str) -> bool:

@@ -19,7 +19,7 @@ from toolcalls.shapes.tags.call_body import read_call
 from toolcalls.shapes.tags.call_end import Parameters, block_end, leaked_word
 from toolcalls.shapes.tags.content import Content, Escaped, Printed
 from toolcalls.shapes.tags.entities import escape_attribute
-from toolcalls.shapes.tags.opening_tag import Tag, assignable, assigned_call, assigned_parameter, named_tag
+from toolcalls.shapes.tags.opening_tag import Tag, assignable, assigned_call, assigned_parameter, escaped_tag, named_tag
 from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, spelt, unbracketed, unslashed
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, UNBRACKETED, UNSLASHED
 from toolcalls.shapes.writable import check_resolved
@@ -47,7 +47,9 @@ class TagForm:
     bare         whether a call may stand without a wrapper
     line         the line end that is written between tags; any white space is read there
     hollow       what is written between the tags of a call without arguments
-    each         each call is written in a wrapper of its own; else one is around all of them
+    around       what is written in a wrapper: all calls in one, each call in its own, or none
+    opened_by    attributes with which a bare call's tag begins, where without them it may be another form's
+    escaped      its tags were escaped for HTML: `&lt;` and `&gt;`
     json         whether one object may be in the place of the parameters
     closed       False: replies end after the last parameter, and that closes the call
     compact      a block is this dialect's only when nothing is between its first tags
@@ -66,7 +68,9 @@ class TagForm:
     bare: bool = True
     line: str = "\n"
     hollow: str = ""
-    each: bool = False
+    around: Literal["all", "each", "none"] = "all"
+    opened_by: tuple[str, ...] = ()
+    escaped: bool = False
     json: bool = True
     closed: bool = True
     compact: bool = False
@@ -83,12 +87,21 @@ class TagForm:
 
     def opening(self, *elements: str) -> Parts:
         """An opening tag up to its name, or to its attributes."""
-        start: Parts = ("<", *self.prefix, elements)
+        start: Parts = (self._brackets[0], *self.prefix, elements)
         return (*start, "=") if self.names == "assigned" else start
 
     def closing(self, *elements: str) -> Parts:
         """A whole closing tag."""
-        return "<", "/", *self.prefix, elements, ">"
+        return self._brackets[0], "/", *self.prefix, elements, self._brackets[1]
+
+    @property
+    def _brackets(self) -> tuple[str, str]:
+        return ("&lt;", "&gt;") if self.escaped else ("<", ">")
+
+    def _spelt(self, start: str, elements: str | tuple[str, ...], end: str = "") -> tuple[str, ...]:
+        """The spellings of a tag, each without blanks."""
+        less, greater = self._brackets
+        return spelt(start.replace("<", less), *self.prefix, elements, end.replace(">", greater))
 
     @cached_property
     def wrapper_tag(self) -> Tags:
@@ -97,19 +110,21 @@ class TagForm:
 
     @property
     def _wrapper(self) -> tuple[Parts, ...]:
-        return (("<", *self.prefix, self.wrappers, ">"),) if self.wrappers else ()
+        less, greater = self._brackets
+        return ((less, *self.prefix, self.wrappers, greater),) if self.wrappers else ()
 
     @cached_property
     def wrapper_closers(self) -> tuple[str, ...]:
         """The wrapper's closer as it may be spelt."""
-        return spelt("</", *self.prefix, self.wrappers, ">")
+        return self._spelt("</", self.wrappers, ">")
 
     @cached_property
     def call_tag(self) -> Tags:
         """A call's opening tag."""
         if self.names == "assigned":
             return Tags(call=[self.opening(self.call)])
-        slips = [("< ", *self.prefix, (self.call, *self.misspelt)), *(self.opening(name) for name in self.misspelt)]
+        slips: list[Parts] = [self.opening(name) for name in self.misspelt]
+        slips[:0] = [] if self.escaped else [("< ", *self.prefix, (self.call, *self.misspelt))]
         return Tags(misspelt=slips, call=[self.opening(self.call)])
 
     @cached_property
@@ -169,12 +184,15 @@ class TagForm:
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The wrapper's tag, and the call's where it may be bare."""
-        wrappers = spelt("<", *self.prefix, self.wrappers, ">")
+        wrappers = self._spelt("<", self.wrappers, ">")
         if not self.bare:
             return wrappers
         if self.names == "assigned":
             return (*wrappers, *spelt(("<", "< "), self.call, ("=", " =")))
-        plain, *others = spelt("<", *self.prefix, (self.call, *self.misspelt))
+        tags = self._spelt("<", (self.call, *self.misspelt))
+        if self.opened_by:
+            return (*wrappers, *(f"{tag} {key}=" for tag in tags for key in self.opened_by))
+        plain, *others = tags
         slips = spelt("< ", *self.prefix, self.call)
         return (
             *wrappers,
@@ -198,7 +216,7 @@ class TagForm:
             if not wrappers:
                 break
             scan.take((yield from scan.space()))
-        if not self.each and len(wrappers) != len(set(wrappers)):
+        if self.around != "each" and len(wrappers) != len(set(wrappers)):
             sink.note_repair("stray_tag")
         return begun and (yield from block_end(scan, sink, self, wrappers=len(wrappers)))
 
@@ -273,13 +291,13 @@ class TagForm:
         """The call's opening tag that is here, whatever comes after it."""
         if self.names == "assigned":
             return assigned_call(scan, self.call_tag, self._behind_name, ahead)
-        return named_tag(scan, self.call_tag, ahead)
+        return (escaped_tag if self.escaped else named_tag)(scan, self.call_tag, ahead)
 
     def parameter_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
         """The parameter's opening tag that is here."""
         if self.names == "assigned":
             return assigned_parameter(scan, self.parameter_tag, ahead)
-        return named_tag(scan, self.parameter_tag, ahead)
+        return (escaped_tag if self.escaped else named_tag)(scan, self.parameter_tag, ahead)
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
         """The name in the parameter's tag that is here, "" for none."""
@@ -327,14 +345,14 @@ class TagForm:
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """The calls in their wrappers; "" for no calls."""
         written = [self.write_call(call, tools) for call in calls]
-        if self.each:
+        if self.around == "each":
             return "\n".join(map(self._wrapped, written))
         return self._wrapped(self.line.join(written)) if calls else ""
 
     def _wrapped(self, calls: str) -> str:
-        if not self.wrappers:
+        if not self.wrappers or self.around == "none":
             return calls
-        opener, closer = spelt("<", *self.prefix, self.wrappers[0], ">")[0], self._end(self.wrappers[0])
+        opener, closer = self._spelt("<", self.wrappers[0], ">")[0], self._end(self.wrappers[0])
         return self.line.join((opener, calls, closer))
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
@@ -358,13 +376,13 @@ class TagForm:
         return f"{bullet}{self._start(self.call, name)}{body}{closer}"
 
     def _start(self, element: str, name: str, attributes: str = "") -> str:
-        start = spelt("<", *self.prefix, element)[0]
-        return (
-            f"{start}={name}>" if self.names == "assigned" else f'{start} name="{escape_attribute(name)}"{attributes}>'
-        )
+        start = self._spelt("<", element)[0]
+        if self.names == "assigned":
+            return f"{start}={name}>"
+        return f'{start} name="{escape_attribute(name)}"{attributes}{self._brackets[1]}'
 
     def _end(self, element: str) -> str:
-        return spelt("</", *self.prefix, element, ">")[0]
+        return self._spelt("</", element, ">")[0]
 
 
 @dataclass(frozen=True)
@@ -376,5 +394,5 @@ class FunctionTags(TagForm):
     names: Literal["attribute", "assigned"] = "assigned"
     content: Content = Printed()  # noqa: RUF009 - it is immutable
     hollow: str = "\n"
-    each: bool = True
+    around: Literal["all", "each", "none"] = "each"
     json: bool = False

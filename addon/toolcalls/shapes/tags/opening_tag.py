@@ -1,7 +1,8 @@
 """The opening tag of a call or a parameter with its name in it, looked at whole before anything of it is consumed.
 
 `named_tag` reads a name in an attribute: `<invoke name="N">`, with others beside it, in any order, with double quotes,
-single quotes or none. The blank before the first may be missing. `assigned_call` and `assigned_parameter` read a name
+single quotes or none. The blank before the first may be missing. `escaped_tag` reads one that was escaped for HTML.
+`assigned_call` and `assigned_parameter` read a name
 behind an equals sign: `<function=N>`, with blanks, with quotes around the name, or with a bracket missing.
 
 What is damaged in a tag is named here, in its `repairs`. How far a look-ahead goes is bounded.
@@ -43,6 +44,7 @@ class Tag(NamedTuple):
 # Names in attributes
 
 _MAX_TAG = 1024  # characters of one tag with its attributes
+_GT = "&gt;"
 _NAMES = ("name", "rname", "tool", "tool_name", "function", "function_name")  # all but the first are slips
 _OF_CALLS = frozenset({*_NAMES, "id", "call_id", "tool_call_id", "index", "type"})
 # `Ġ` is how a tokenizer writes a blank, and some servers leak it.
@@ -87,6 +89,26 @@ def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]
         if scan.ended or len(text) >= limit or not arriving:
             return None
         yield
+
+
+def escaped_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]:
+    """The same where all of the tag was escaped for HTML: `&lt;invoke name="N"&gt;`."""
+    kind, length = yield from elements.at(scan, ahead)
+    end = (yield from scan.find(_GT, ahead + length, ahead + _MAX_TAG)) if length else -1
+    if end < 0:
+        return None
+    written = scan.text[scan.pos + ahead + length : scan.pos + end].replace("&quot;", '"').replace("&#39;", "'")
+    attributes: dict[str, str] = {}
+    at = 0
+    while (attribute := _ATTRIBUTE.match(written, at)) is not None:
+        attributes[attribute[1]] = _without_quotes(attribute[2])
+        at = attribute.end()
+    named, rest = _name_in(attributes), written[at:].strip()
+    name = unescape(attributes.get(named, "")).strip()
+    if not name or rest not in {"", "/"}:
+        return None
+    repairs: tuple[Repair, ...] = ("misspelt_tag",) if kind == "misspelt" or named != _NAMES[0] else ()
+    return Tag(name, end + len(_GT) - ahead, rest == "/", attributes, repairs)
 
 
 def _name_in(attributes: Mapping[str, str]) -> str:

@@ -18,14 +18,14 @@ def line_end(scan: Scanner) -> Step[int]:
     return len(found) if found else 0
 
 
-def up_to_tag(scan: Scanner, value: Value) -> Step[int | None]:
-    """Give `value` the text up to the next `<`, all but a line end right before it; None when the text has ended.
+def up_to_tag(scan: Scanner, value: Value, mark: str = "<") -> Step[int | None]:
+    """Give `value` the text up to the next `mark`, all but a line end right before it; None when the text has ended.
 
     Returns the length of that line end, which is unread: whether it is the value's is known when the tag is.
     """
     while True:
         text, pos = scan.text, scan.pos
-        found = text.find("<", pos)
+        found = text.find(mark, pos)
         stop = len(text) if found < 0 else found
         kept = trailing_line_end(text, pos, stop)
         if found < 0:

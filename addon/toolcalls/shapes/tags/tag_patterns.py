@@ -45,6 +45,8 @@ class Tags:
         self._longest = max(map(_length, every), default=0)
         self.second = frozenset[str]().union(*(_second(parts) for parts in every))
         """The characters that may follow the first one."""
+        self.mark = _spellings(every[0][0])[0][:1] if every else "<"
+        """The character that each begins with, where it is the same for all."""
 
     def at(self, scan: Scanner, ahead: int = 0) -> Step[tuple[str, int]]:
         """The kind and the length of the tag that stands `ahead` characters from here; ("", 0) for none."""
@@ -121,8 +123,9 @@ def _length(parts: Parts) -> int:
 
 
 def _second(parts: Parts) -> frozenset[str]:
-    """The characters that may come after a first part of one character."""
+    """The characters that may come after the first one."""
     found = set(SPACE if _is_closing(parts) else " \t")
+    found.update(spelling[1:2] for spelling in _spellings(parts[0]))
     for part in parts[1:]:
         found.update(part.first if isinstance(part, PatternPart) else (spelling[:1] for spelling in _spellings(part)))
         if "" not in _spellings(part):
@@ -130,23 +133,21 @@ def _second(parts: Parts) -> frozenset[str]:
     return frozenset(filter(None, found))
 
 
-_TAG_FOLLOWS = PatternPart(rf"(?=[{SPACE}]{{0,8}}<)", rf"[{SPACE}]{{0,8}}", "")
-
-
 def unslashed(*tags: Parts) -> tuple[Parts, ...]:
     """Closing tags without their slash. No blank comes before the bracket: that is how an opening tag begins."""
-    return tuple((tag[0], *tag[2:-2], _bracketed(tag[-2])) for tag in tags if tag[1] == "/")
+    return tuple((tag[0], *tag[2:-2], _with(tag[-2], str(tag[-1]))) for tag in tags if tag[1] == "/")
 
 
 def unbracketed(*tags: Parts) -> tuple[Parts, ...]:
     """Closing tags without their bracket, with another tag after them."""
-    return tuple((*tag[:-1], _TAG_FOLLOWS) for tag in tags)
+    follows = [PatternPart(rf"(?=[{SPACE}]{{0,8}}{tag[0]})", rf"[{SPACE}]{{0,8}}", "") for tag in tags]
+    return tuple((*tag[:-1], behind) for tag, behind in zip(tags, follows, strict=True))
 
 
-def _bracketed(part: Part) -> Part:
+def _with(part: Part, bracket: str) -> Part:
     if isinstance(part, PatternPart):
-        return part._replace(full=f"{part.full}>")
-    return f"{part}>" if isinstance(part, str) else tuple(f"{spelling}>" for spelling in part)
+        return part._replace(full=part.full + bracket)
+    return part + bracket if isinstance(part, str) else tuple(spelling + bracket for spelling in part)
 
 
 def spelt(*parts: str | tuple[str, ...]) -> tuple[str, ...]:

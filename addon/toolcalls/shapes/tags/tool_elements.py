@@ -192,6 +192,7 @@ class _Elements(CallBody):
         super().__init__(scan, sink, tools, name)
         self.form = form
         self.opening = form.opening(name, tools)
+        self.tags = tuple(self.opening)
         self.tool = closer[2:-1]
         self.ends = _closing(self.tool)
         self.given: set[str] = set()
@@ -208,7 +209,7 @@ class _Elements(CallBody):
 
     @override
     def parameter(self) -> Step[Tag | None]:
-        tag = yield from self.scan.among(tuple(self.opening))
+        tag = yield from self.scan.among(self.tags)
         if tag is None:
             return None
         key = self.opening[tag]
@@ -242,14 +243,6 @@ class _Elements(CallBody):
         return None
 
     @override
-    def end_early(self) -> Step[bool]:
-        yield from ()
-        self.sink.note_repair("missing_closer")  # only where the reply ended after a parameter
-        self.scan.take(self.scan.rest())
-        self.end()
-        return True
-
-    @override
     def end(self) -> None:
         self._several.end()
         self.arguments.end()
@@ -260,6 +253,8 @@ class _Inside:
 
     own   the kind of the element's own opening tag
     """
+
+    mark = "<"
 
     def __init__(self, element: str, tool: str, opening: Iterable[str], own: str) -> None:
         self._closers = _closers(element, tool)
@@ -274,6 +269,9 @@ class _Inside:
             return kind, length
         tag = yield from scan.among(self._opening, ahead)
         return ("", 0) if tag is None else (self._kinds.get(tag, OTHER), len(tag))
+
+
+_inside = lru_cache(maxsize=256)(_Inside)
 
 
 class _Behind:
@@ -297,13 +295,15 @@ class _Behind:
 class _Element:
     """What the value of one parameter is in (`value_end.Surroundings`)."""
 
+    balances = False  # the clients read to the last closer
+
     def __init__(self, body: _Elements, element: str, key: str, *, structured: bool) -> None:
         self._body = body
         again = {of for of in body.given if of == key or body.schema(of).is_array}
         following = tuple(tag for tag, of in body.opening.items() if of in again or of not in body.given)
         # In nested elements, the own tag is no damaged closer.
-        self.inside = _Inside(element, body.tool, body.opening, NEXT if structured else REOPENED)
-        self.closer = Tags(closer=[("<", "/", element, ">")])
+        self.inside = _inside(element, body.tool, body.tags, NEXT if structured else REOPENED)
+        self.closer = _closing(element)
         self.behind = _Behind(following, body.ends)
 
     def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
@@ -323,12 +323,12 @@ class _Element:
         """A call of this tool, with a parameter."""
         length = len(self._body.tool) + 2
         space = yield from scan.space(ahead + length)
-        return length if (yield from scan.among(tuple(self._body.opening), space)) is not None else 0
+        return length if (yield from scan.among(self._body.tags, space)) is not None else 0
 
     def begins_next(self, scan: Scanner, ahead: int, *, first: bool) -> Step[bool]:
         """Another parameter that the call lacks. After a tag in the value, only the start of a line counts."""
         opening, given = self._body.opening, self._body.given
-        tag = yield from scan.among(tuple(opening), ahead)
+        tag = yield from scan.among(self._body.tags, ahead)
         if tag is None or opening[tag] in given or not (first or ahead):
             return False
         others = _Behind(tuple(one for one, key in opening.items() if key not in given), self._body.ends)

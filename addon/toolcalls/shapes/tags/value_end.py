@@ -5,18 +5,22 @@ grammar can go on after it. `read_value` reads from tag to tag and asks `Surroun
 each:
 
 - the value's closer ends it where another value, the call's end or the end of the reply follows. A closer that is
-  written twice is one, unless an opener is in the value, which the first of them may close;
+  written twice is one, unless an opener in the value is what the first of them closes;
 - a whole call that is quoted in the value is counted through its own closer, and nothing in it counts;
 - a closer that is damaged, or another tag in its place, does so where no value follows that the call has already;
 - where the value's closer is missing, the call's closer ends it if the block ends there too, and the next value's
   opener if it is one that the call still lacks. Text in which that opener has a closer that does not count is quoted.
 
-Values leave as they come. What is looked at ahead is bounded, so work is linear.
+Values leave as they come. What is looked at ahead is bounded, so work is linear. `closed_value` is for text whose tags
+have lost their brackets.
 """
 
-from typing import Final, Literal, Protocol
+import re
+from collections.abc import Callable
+from typing import Final, Literal, NamedTuple, Protocol
 
 from toolcalls.events import Repair
+from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Value
 from toolcalls.shapes.json.closing import RepairSink
 from toolcalls.shapes.tags.raw import up_to_tag
@@ -49,6 +53,10 @@ class Inside(Protocol):
     """The tags that mean something inside a value, by their kinds."""
 
     @property
+    def mark(self) -> str:
+        """The character that each begins with."""
+
+    @property
     def second(self) -> frozenset[str]:
         """The characters that may follow the first one."""
 
@@ -69,6 +77,10 @@ class Surroundings(Protocol):
     @property
     def inside(self) -> Inside:
         """The tags that mean something inside a value."""
+
+    @property
+    def balances(self) -> bool:
+        """Whether an opener in the value accounts for one closer; else for any closer but the last."""
 
     @property
     def closer(self) -> Tags:
@@ -105,9 +117,9 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
     depth = 0  # of calls that the value quotes
     openers = heads = 0  # of values and of keys, in this one, that were not closed so far
     own_closers = 0  # closers that no opener in the value accounts for, after which the grammar could not go on
-    opened = False  # an opener is in the value: then every closer but the last may be that one's
+    opened = False  # an opener is in the value
     first = True
-    while (kept := (yield from up_to_tag(scan, value))) is not None:
+    while (kept := (yield from up_to_tag(scan, value, place.inside.mark))) is not None:
         following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
         if following and following not in place.inside.second:
             value.add(scan.take(kept + 1))
@@ -117,7 +129,9 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
         size = 1
         if kind == CLOSER:
             if depth == 0:
-                repeated = yield from _closes(scan, place, kept + length, twice=not opened)
+                repeated = yield from _closes(
+                    scan, place, kept + length, twice=not (openers if place.balances else opened)
+                )
                 if repeated is not None:
                     _take_closer(scan, value, kept, length + repeated, own_lines=own_lines)
                     return DUPLICATE_CLOSER if repeated else ""
@@ -205,7 +219,7 @@ def is_quoted(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool = T
     twice   after one that is written twice it can
     """
     offset = ahead
-    while (offset := (yield from scan.find("<", offset, ahead + _MAX_QUOTED))) >= 0:
+    while (offset := (yield from scan.find(place.inside.mark, offset, ahead + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER:
             return (yield from _closes(scan, place, offset + length, twice=twice)) is None
@@ -223,7 +237,7 @@ def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str)
     if not (yield from scan.starts(tag)):
         return
     offset = len(tag)
-    while (offset := (yield from scan.find("<", offset, len(tag) + _MAX_QUOTED))) >= 0:
+    while (offset := (yield from scan.find(place.inside.mark, offset, len(tag) + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER and (yield from place.goes_on(scan, offset + length)):
             scan.take(len(tag))
@@ -231,3 +245,44 @@ def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str)
         if kind == CLOSER or kind in _BEGIN or kind in {CALL, CALL_END}:
             return
         offset += 1
+
+
+# Closers that no tag marks
+
+
+class Closed(NamedTuple):
+    """A value's text, and the closer that ended it. Both have been taken."""
+
+    text: str
+    closer: str
+
+
+def closed_value(
+    scan: Scanner, sink: CallSink, closer: re.Pattern[str], longest: int, goes_on: Callable[[str], Step[bool]]
+) -> Step[Closed | None]:
+    """The text up to the first closer behind which the call goes on; None where the reply ends before one.
+
+    The closers may have lost their brackets or their slash, so that a pattern finds them and not a tag. Nothing in such
+    text is a tag for sure, so the value is kept until its closer is there.
+
+    longest   characters that a closer has at the most
+    goes_on   says so of a closer that is here
+    """
+    kept: list[str] = []
+    while True:
+        found = closer.search(scan.text, scan.pos)
+        if found is not None:
+            kept.append(scan.take(found.start() - scan.pos))
+            if (yield from goes_on(found.group())):
+                scan.take(len(found.group()))
+                return Closed("".join(kept), found.group())
+            kept.append(scan.take(len(found.group())))
+            continue
+        size = scan.rest() if scan.ended else max(0, scan.rest() - longest)
+        wanted = sink.collect(size)
+        piece = scan.take(size)
+        if wanted:
+            kept.append(piece)
+        if scan.ended:
+            return None
+        yield
