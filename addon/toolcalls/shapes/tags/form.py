@@ -30,6 +30,7 @@ from toolcalls.values.toolbox import Toolbox
 BULLETS = ("●", "⏺")
 
 _NO_BRACKET = PatternPart(r"(?=[^>])", "", "")  # with one at once it is `UNSLASHED`
+_NO_ENTITY = PatternPart(r"(?=[^&])", "", "")
 _MOST_TEXT = 16384
 _LONGEST_END = 32  # characters of what ends a call in front of text, at most
 
@@ -173,7 +174,7 @@ class TagForm:
         if self.names == "assigned":  # a name in an attribute is another form's, which has the same closer
             kinds[NEXT] = (next_, (*next_[:-1], "name"))
         else:
-            kinds[NEXT] = ((*next_, _NO_BRACKET),)
+            kinds[NEXT] = ((*next_, _NO_ENTITY if self.escaped else _NO_BRACKET),)
         return Tags(**kinds, **{CALL: [self.opening(self.call, *self.misspelt)]})
 
     @cached_property
