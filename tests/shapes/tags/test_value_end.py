@@ -1,7 +1,7 @@
 """Which closer ends a value between tags, and the repair that the end needs.
 
-Strategy: the engine alone, on a form with names in attributes, in a call that was given one parameter and lacks another.
-Each text is what comes behind the value's opening tag; it is read whole and one character at a time.
+Strategy: the engine alone, on a form with names in attributes, in a call that has one parameter and lacks another. Each
+text is what comes behind the value's opening tag; it is read whole and one character at a time.
 """
 
 from collections.abc import Sequence
