@@ -4,8 +4,8 @@ A stray `</function_results>` often follows the call and is removed with it. A t
 at the start of a line, and only with its namespace.
 """
 
-from collections.abc import Sequence
 from functools import cached_property
+from typing import override
 
 from toolcalls.shapes import About, Call
 from toolcalls.shapes.tags.form import TagForm
@@ -33,7 +33,8 @@ _NAMESPACES = tuple(f"{name}:" for name in ("antml", "tml"))
 class _Angleless(TagForm):
     """The form without the first bracket."""
 
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
+    @override
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The wrapper's tag, and a call's up to its name; the wrapper may have its bracket."""
         wrappers = (*spelt(_NAMESPACES, "function_calls>"), *spelt("<", ("", *_NAMESPACES), "function_calls>"))
         return (*wrappers, *spelt(_NAMESPACES, "invoke name="))
@@ -60,9 +61,9 @@ class _Angleless(TagForm):
             return 0
         return tag.length
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """Each call without its bracket, and without a wrapper."""
-        return "\n".join(self.write_call(call, tools).replace("<", _NAMESPACES[0], 1) for call in calls)
+    @override
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        return super().write_call(call, tools).replace("<", _NAMESPACES[0], 1)
 
 
 DIALECT = _Angleless(
@@ -70,6 +71,7 @@ DIALECT = _Angleless(
     wrappers=("function_calls",),
     prefix=(("", *_NAMESPACES),),
     orphans=("function_results",),
+    around="none",
     stray_words=LEAKED,
     place="start",
 )
