@@ -62,8 +62,6 @@ class _Marks(Grammar):
     opening = (*_MARKS, *_ATTRIBUTED)
     _json = MarkedJson("bracket_marks", opening=_MARKS, closing=_CLOSERS, line="\n")
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One mark with its calls."""
         mark = yield from scan.among((*_ATTRIBUTED, *_MARKS))
@@ -90,8 +88,6 @@ class _Marks(Grammar):
             return False
         sink.end()
         return True
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
         return self._json.write([call], tools)

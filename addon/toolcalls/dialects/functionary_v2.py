@@ -36,8 +36,6 @@ class _Functionary(Grammar):
         """The tokens, or a recipient that a reply may begin with."""
         return _FROM, _RECIPIENT, *(f"{name}\n{_CONTENT}" for name in (_ALL, *names))
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """All messages that follow each other."""
         some = False

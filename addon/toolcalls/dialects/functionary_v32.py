@@ -38,8 +38,6 @@ class _Functionary(Grammar):
         """The mark, or a recipient that a reply may begin with."""
         return (_MARK, *(f"{name}\n" for name in (_ALL, *names))) if names else (_MARK,)
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """All messages that follow each other."""
         some = False

@@ -58,8 +58,6 @@ class _Harmony(Grammar):
         glued = (f"{before}{name}<|channel|" for name in names for before in ("", _PREFIX, "to="))
         return "<|start|>", "<|channel|>", "<|end|><|start|>", f"to={_PREFIX}", *glued
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One message, from its header to its closer."""
         header = yield from self._header(scan)

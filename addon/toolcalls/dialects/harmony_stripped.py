@@ -70,8 +70,6 @@ class _Stripped(Grammar):
         """The beginnings of headers."""
         return (*_CALLS, *_FRAMES, *_ANALYSIS, *_to(names))
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """Messages up to the first that is text."""
         begun = spoken = False
@@ -136,8 +134,6 @@ class _Stripped(Grammar):
             return None
         name = _declared(found["recipient"].removeprefix(_PREFIX), tools)
         return None if name is None else (name, stop.start() - start)
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         checked(call)

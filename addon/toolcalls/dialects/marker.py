@@ -50,8 +50,6 @@ class Marker(Grammar):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         return self.markers
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One word with the object after it, or the objects."""
         marker = yield from scan.among(self.markers)
@@ -91,8 +89,6 @@ class Marker(Grammar):
             if not another:
                 return True
         return False
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         checked(call._replace(name=call.name.strip()))

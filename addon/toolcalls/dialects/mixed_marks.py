@@ -48,8 +48,6 @@ class _Mixed(Grammar):
     place: OpenerPlace = "anywhere"
     opening = _OPENED
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One mark or several, and the calls inside."""
         marks: list[str] = []
@@ -109,8 +107,6 @@ class _Mixed(Grammar):
         if not (yield from scan.starts(":", colon)):
             return False
         return (yield from scan.among(OBJECT_STARTS, (yield from scan.space(colon + 1)))) is not None
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
         return f"{_OPENED[0]}{_JSON.write([call], tools)}"

@@ -60,8 +60,6 @@ class _Narrated(Grammar):
     place: OpenerPlace = "start"
     opening = _OPENERS
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """All such sentences that are here, when nothing follows them."""
         told: list[_Told] = []
@@ -113,8 +111,6 @@ class _Narrated(Grammar):
             if not any(opener.startswith(text) for opener in _OPENERS) and _SO_FAR.match(text) is None:
                 return None
             yield
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "in a sentence")

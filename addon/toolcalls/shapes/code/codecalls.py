@@ -32,8 +32,6 @@ class CodeCalls(Grammar):
     place: OpenerPlace
     stray_words: tuple[str, ...] = ()
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The calls that are here, one after the other."""
         begun = False
@@ -114,8 +112,6 @@ class CodeCalls(Grammar):
         own = reader.report(found)
         reader.end()
         return own
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "before a parenthesis")

@@ -36,8 +36,6 @@ class NameInElement(Grammar):
     place: OpenerPlace = "line"
     stray_words: tuple[str, ...] = ()
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - JSON says its types
         """One call."""
         opener = yield from scan.among(self.opening)
@@ -75,8 +73,6 @@ class NameInElement(Grammar):
             if not (yield from take_closer(scan, sink, closer, _nothing)):
                 return False
         return (yield from take_closer(scan, sink, (end,), sink.end))
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "in an element")

@@ -75,8 +75,6 @@ class Header:
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         return self._begin
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """A section with its calls, or calls that follow each other without one."""
         begun = sectioned = False
@@ -181,8 +179,6 @@ class Header:
             return False
         scan.take(scan.rest())
         return True
-
-    # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         """The calls one after the other, in their section where the form has one; "" for no calls."""

@@ -33,8 +33,6 @@ class NameInTag(Grammar):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         return (self.before or self.start,)
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - JSON says its types
         """One call, or the calls of one wrapper."""
         if self.before:
@@ -87,8 +85,6 @@ class NameInTag(Grammar):
     def _between(self, scan: Scanner, sink: CallSink) -> Step[None]:  # noqa: ARG002 - for other forms
         """What may be between the arguments and the closing tag."""
         yield from ()
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         if not _NO_NAME.isdisjoint(checked(call).name):

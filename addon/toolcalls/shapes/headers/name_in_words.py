@@ -34,8 +34,6 @@ class NameInWords(Grammar):
     stray_words: tuple[str, ...] = ()
     place: OpenerPlace = "line"
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - JSON says its types
         """One call."""
         opener = yield from scan.among(self.opening)
@@ -78,8 +76,6 @@ class NameInWords(Grammar):
         """The length of a call's id that is here, after its name; 0 for none."""
         yield from ()
         return 0
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "in words")

@@ -42,8 +42,6 @@ class CohereChannels:
         """The tokens of all channels."""
         return (_ACT, _THINK, _THOUGHT, *_SAY, *_SAID)
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One channel."""
         token = (yield from scan.among(self.openers(()))) or ""
@@ -99,8 +97,6 @@ class CohereChannels:
             return False
         yield from take_surplus(scan, sink, (_ACTED,))
         return (yield from take_closer(scan, sink, (_ACTED,), found.end))
-
-    # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         """One array for all calls; "" for none."""

@@ -80,8 +80,6 @@ class MarkedJson(Grammar):
         """What opening tags begin with that have a blank after their bracket."""
         return tuple(f"< {tag[1:-1]}" for tag in self.opening if _TAG.fullmatch(tag))
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One block and its closing tag."""
         scan.take((yield from self._begun_twice(scan)))
@@ -217,8 +215,6 @@ class MarkedJson(Grammar):
         _, length = yield from closer_among(scan, literals, space)
         if length:
             scan.take(space + length)
-
-    # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         items = [self.write_call(call, tools) for call in calls]
