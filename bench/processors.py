@@ -82,11 +82,11 @@ def cost(events, settings, side, client="native"):
 
 def measure(events=5_000, rounds=5):
     """By kind of processor, the best of some rounds: plain text, a call in text, a native call; for a text client, too,
-    plain text and a call in text.
+    plain text, a call in text, and a native call that is written as text.
     """
     served = replies(events)
     columns = [("text", "text", "native"), ("call", "text", "native"), ("native", "native", "native")]
-    columns += [("text", "text", "text"), ("call", "text", "text")]
+    columns += [("text", "text", "text"), ("call", "text", "text"), ("native", "native", "text")]
     return {
         name: [min(cost(served[kind], settings, side, client) for _ in range(rounds)) for kind, side, client in columns]
         for name, settings in KINDS.items()

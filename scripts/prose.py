@@ -113,12 +113,14 @@ def messages() -> Iterator[Block]:
     """What the addon and its commands say of calls, replies and themselves; each is Markdown."""
     sys.path.insert(0, str(REPO / "addon"))
     from toolcalls import cli  # noqa: PLC0415 - only now it is on the path
-    from toolcalls.insight.vocabulary.conditions import CONDITIONS  # noqa: PLC0415
     from toolcalls.insight.vocabulary.glossary import GLOSSARY  # noqa: PLC0415
-    from toolcalls.insight.vocabulary.notes import NOTES  # noqa: PLC0415
-    from toolcalls.insight.vocabulary.outcomes import OUTCOMES  # noqa: PLC0415
-    from toolcalls.insight.vocabulary.reasons import REASONS  # noqa: PLC0415
-    from toolcalls.insight.vocabulary.repairs import REPAIRS  # noqa: PLC0415
+    from toolcalls.insight.vocabulary.words import (  # noqa: PLC0415
+        CONDITIONS,
+        NOTES,
+        OUTCOMES,
+        REASONS,
+        REPAIRS,
+    )
 
     said: dict[str, str] = {
         **{f"reason {code}": one.sentence for code, one in REASONS.items()},

@@ -25,13 +25,18 @@ import yaml
 
 from toolcalls.dialects import about, all_dialects, summary
 from toolcalls.insight.exports.schema import json_schema
-from toolcalls.insight.vocabulary.conditions import BEYOND_THEM_IN_DOCS, CONDITIONS
 from toolcalls.insight.vocabulary.fields import FIELDS
-from toolcalls.insight.vocabulary.notes import NOTES
-from toolcalls.insight.vocabulary.outcomes import OUTCOMES
-from toolcalls.insight.vocabulary.reasons import REASONS, failing
-from toolcalls.insight.vocabulary.repairs import REPAIRS
-from toolcalls.insight.vocabulary.statuses import REPLY_STATUSES, STATUSES
+from toolcalls.insight.vocabulary.reasons import failing
+from toolcalls.insight.vocabulary.words import (
+    BEYOND_THEM_IN_DOCS,
+    CONDITIONS,
+    NOTES,
+    OUTCOMES,
+    REASONS,
+    REPAIRS,
+    REPLY_STATUSES,
+    STATUSES,
+)
 from toolcalls.mitm.metrics.names import METRICS
 from toolcalls.shapes import Form
 
@@ -74,7 +79,7 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str
 
 def _statuses() -> Iterator[str]:
     rows = [(f"`{code}`", one.in_docs) for code, one in STATUSES.items()]
-    return markdown(("status", "means"), [*rows, *((f"`{one.code}`", one.in_docs) for one in REPLY_STATUSES)])
+    return markdown(("status", "means"), [*rows, *((f"`{one.code}`", one.in_docs) for one in REPLY_STATUSES.values())])
 
 
 def _reasons() -> Iterator[str]:

@@ -28,7 +28,7 @@ from support.exchanges import in_pieces
 from support.sampling import DEEP, a_few, some
 from toolcalls.dialects import all_dialects
 from toolcalls.flows.cases.dialect_cases import pieces
-from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.insight.vocabulary.words import REASONS
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.writer import write

@@ -13,7 +13,7 @@ from support.chatclient import HEAD, chunk, ending
 from support.chatclient import event as framed
 from support.transducing import run
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Text, Verdict
-from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.insight.vocabulary.words import REASONS
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange

@@ -9,8 +9,7 @@ from toolcalls.insight import attention
 from toolcalls.insight.attention import OTHERS, Attention, Concern, Group, concerns_of
 from toolcalls.insight.damage import Damage
 from toolcalls.insight.turn import Turn
-from toolcalls.insight.vocabulary.glossary import NEEDS_LOOK
-from toolcalls.insight.vocabulary.notes import NOTES
+from toolcalls.insight.vocabulary.words import NEEDS_LOOK, NOTES
 
 FENCED = verdict("declined", "leak", reason="fenced")
 CUT = verdict("truncated", "broken", reason="cut_off")

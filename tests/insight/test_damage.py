@@ -17,7 +17,7 @@ from toolcalls.insight.exports import jsonl, otel
 from toolcalls.insight.page import live_overview, report_page
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import Turn, turn_of
-from toolcalls.insight.vocabulary.notes import NOTES
+from toolcalls.insight.vocabulary.words import NOTES
 from toolcalls.mitm.tables import in_lines, outcome_counts, reports_by_server
 
 END = b"data: [DONE]\n\n"

@@ -9,7 +9,7 @@ from support import manyflows
 from toolcalls.insight import plots
 from toolcalls.insight.page import style
 from toolcalls.insight.scorecard import Row
-from toolcalls.insight.vocabulary.outcomes import OUTCOMES
+from toolcalls.insight.vocabulary.words import OUTCOMES
 
 ROWS = [Row("m", {"success": 3, "leak": 1}), Row("n", {"success": 1}), Row("o", {"blocked": 2})]
 

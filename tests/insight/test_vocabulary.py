@@ -1,7 +1,8 @@
 """The vocabulary: every code that the hub declares has its entry, and every entry says all that people need of it.
 
-mypy refuses a code that is not declared, and an entry without one of its fields. Here the two are held to each other,
-and to what the code does: what is written into a verdict past the types, and what the cases and the recordings hold.
+Reading `words.toml` refuses a code that is not declared, and an entry without one of its fields. Here the two are held
+to each other, and to what the code does: what is written into a verdict past the types, and what the cases and the
+recordings hold.
 """
 
 import ast
@@ -21,17 +22,22 @@ from support.processorcases import exchange_for, route_of
 from support.repository import REPO
 from toolcalls import insight
 from toolcalls.dialects import all_dialects
-from toolcalls.events import Reason, Repair, Status
+from toolcalls.events import Reason, Repair, ReplyDefect, Status
 from toolcalls.flows import flow_metadata
 from toolcalls.insight import report
-from toolcalls.insight.vocabulary import outcomes, reasons, repairs, statuses
-from toolcalls.insight.vocabulary.conditions import CONDITIONS
-from toolcalls.insight.vocabulary.entries import NO_REMEDY, ConditionNumber, Outcome
+from toolcalls.insight.vocabulary.entries import NO_REMEDY, ConditionNumber, Outcome, ReasonEntry
 from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, FIELDS, VERDICT_FIELDS
-from toolcalls.insight.vocabulary.outcomes import OUTCOMES
-from toolcalls.insight.vocabulary.reasons import REASONS
-from toolcalls.insight.vocabulary.repairs import REPAIRS
-from toolcalls.insight.vocabulary.statuses import REPLY_STATUSES, STATUSES
+from toolcalls.insight.vocabulary.words import (
+    CONDITIONS,
+    FILE,
+    NOTES,
+    OUTCOMES,
+    REASONS,
+    REPAIRS,
+    REPLY_STATUSES,
+    STATUSES,
+    words_of,
+)
 
 pytestmark = pytest.mark.whole
 
@@ -40,26 +46,42 @@ CODES = {"status": set(get_args(Status)), "reason": set(get_args(Reason)), "repa
 
 
 @pytest.mark.parametrize(
-    ("declared", "table", "where"),
+    ("declared", "table"),
     [
-        (get_args(Status), STATUSES, statuses),
-        (get_args(Reason), REASONS, reasons),
-        (get_args(Repair), REPAIRS, repairs),
-        (get_args(Outcome.__value__), OUTCOMES, outcomes),
+        (get_args(Status), STATUSES),
+        (get_args(Reason), REASONS),
+        (get_args(Repair), REPAIRS),
+        (get_args(ReplyDefect), NOTES),
+        (get_args(Outcome), OUTCOMES),
     ],
-    ids=["statuses", "reasons", "repairs", "outcomes"],
+    ids=["statuses", "reasons", "repairs", "notes", "outcomes"],
 )
-def test_each_code_has_one_entry(declared: tuple[str, ...], table: dict[str, Any], where: Any) -> None:
-    path = Path(where.__file__).relative_to(REPO)
+def test_each_code_has_one_entry(declared: tuple[str, ...], table: dict[str, Any]) -> None:
     missing = [code for code in declared if code not in table]
-    assert not missing, f"declared without an entry in {path}: {', '.join(missing)}"
-    unknown = [code for code in table if code not in declared]
-    assert not unknown, f"an entry in {path}, but not declared: {', '.join(unknown)}"
-    assert [entry.code for entry in where._ENTRIES] == list(declared), f"{path} has the order of the declaration"
+    assert not missing, f"declared without an entry in {FILE.name}: {', '.join(missing)}"
+    assert list(table) == list(declared), f"{FILE.name} has the order of the declaration"
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "said"),
+    [
+        ("[reason.fenced]", "[reason.fencd]", "Invalid enum value 'fencd'"),
+        ('outcomes = { declined = "leak" }', 'outcomes = { declined = "leek" }', "Invalid enum value 'leek'"),
+        ("condition = 4", "condition = 8", "Invalid enum value 8"),
+        ("[repair.alias]\nsentence", "[repair.alias]\nsentense", "unknown field `sentense`"),
+        ('mark = "eyes"', "", "missing required field `mark`"),
+        ("[note.empty]", "[note.empty", "Expected"),
+    ],
+)
+def test_a_mistake_in_an_entry_is_found(was: str, becomes: str, said: str) -> None:
+    text = FILE.read_text(encoding="utf-8")
+    assert was in text
+    with pytest.raises(ValueError, match=re.escape(said)):
+        words_of(text.replace(was, becomes, 1))
 
 
 def test_each_condition_has_its_words() -> None:
-    assert tuple(CONDITIONS) == get_args(ConditionNumber.__value__)
+    assert tuple(CONDITIONS) == get_args(ConditionNumber)
 
 
 def _sentences() -> Iterator[tuple[str, str]]:
@@ -86,7 +108,7 @@ def test_words_go_on_in_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("entry", REASONS.values(), ids=lambda entry: entry.code)
-def test_each_reason_says_how_it_counts(entry: reasons.ReasonEntry) -> None:
+def test_each_reason_says_how_it_counts(entry: ReasonEntry) -> None:
     assert entry.outcomes, "with which statuses does it come?"
     for status, outcome in entry.outcomes.items():
         usual = STATUSES[status].outcome
@@ -95,7 +117,7 @@ def test_each_reason_says_how_it_counts(entry: reasons.ReasonEntry) -> None:
 
 
 def test_each_status_has_a_place_of_its_own() -> None:
-    severities = [one.severity for one in STATUSES.values()] + [one.severity for one in REPLY_STATUSES]
+    severities = [one.severity for one in STATUSES.values()] + [one.severity for one in REPLY_STATUSES.values()]
     assert sorted(severities) == list(range(len(severities)))
     assert sorted(one.in_summary for one in STATUSES.values()) == list(range(len(STATUSES)))
 

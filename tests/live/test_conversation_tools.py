@@ -8,20 +8,12 @@ import pytest
 from support.fiveroutes import INVOKE
 from support.loopback import EVENTS, Growing, Host, Reply, host, mitmdump, post
 from support.responsesclient import framed, stream, understood
-from support.responsesscene import tool
+from support.responsesscene import BRINGING, SAYS
 from support.sockets import connected, upstream
 from toolcalls.flows import flow_metadata, judging
 from toolcalls.flows.websocket.connection import replay
 from toolcalls.route import Config
 
-SCRIPT = {"type": "custom", "name": "exec", "description": "Runs JavaScript."}
-TOOLS = [
-    {"type": "namespace", "name": "functions", "tools": [SCRIPT, tool("now")]},
-    {"type": "namespace", "name": "clock", "tools": [tool("sleep", "seconds")]},
-]
-BRINGS = {"type": "additional_tools", "role": "developer", "tools": TOOLS}
-SAYS = {"type": "message", "role": "user", "content": "Go."}
-BODY = {"model": "m", "tool_choice": "auto", "stream": True, "input": [BRINGS, SAYS]}
 NEXT = {"model": "m", "stream": True, "input": [SAYS], "previous_response_id": "resp_1"}
 
 
@@ -34,7 +26,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
 
 def test_a_later_request_that_declares_none(running: Host) -> None:
     path = "/brought/v1/responses"
-    for body in (BODY, NEXT):
+    for body in (BRINGING, NEXT):
         running.upstream.replies = [Reply([framed(event) for event in stream([[INVOKE[1]]])], dict(EVENTS))]
         got = post(running.dump.url, json.dumps(body).encode(), path=path)
         assert running.upstream.asked[-1].body == json.dumps(body).encode()
@@ -52,7 +44,7 @@ def test_over_websocket(tmp_path_factory: pytest.TempPathFactory) -> None:
     with upstream() as server, mitmdump(folder, "-w", str(recording), to=server.url) as dump:
         server.replies = [[stream([[INVOKE[1]]])], [stream([[INVOKE[1]]])]]
         with connected(dump.port, "/v1/responses") as socket:
-            for body in (BODY, NEXT):
+            for body in (BRINGING, NEXT):
                 (call,) = understood(socket.ask({"type": "response.create", **body})).items
                 assert (call["type"], call["name"], call["namespace"]) == ("function_call", "now", "functions")
         (flow,) = Growing(recording).wait_for(lambda flows: flows)

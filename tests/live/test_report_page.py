@@ -31,7 +31,7 @@ from toolcalls.insight.model_totals import Durations
 from toolcalls.insight.page import live_overview, report_page, style
 from toolcalls.insight.sessions import Sessions
 from toolcalls.insight.turn import turn_of
-from toolcalls.insight.vocabulary.outcomes import OUTCOMES
+from toolcalls.insight.vocabulary.words import OUTCOMES
 from toolcalls.mitm.page.addon import PageAddon
 from toolcalls.route import Price
 

@@ -27,9 +27,7 @@ from support.screens import (
     row,
 )
 from toolcalls.events import Status
-from toolcalls.insight.vocabulary.reasons import REASONS
-from toolcalls.insight.vocabulary.repairs import REPAIRS
-from toolcalls.insight.vocabulary.statuses import REPLY_STATUSES
+from toolcalls.insight.vocabulary.words import REASONS, REPAIRS, REPLY_STATUSES
 from toolcalls.mitm.hooks import ToolCalls
 
 if TYPE_CHECKING:
@@ -226,7 +224,7 @@ def test_console(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("title", "words"),
     [
-        ("Status", {*get_args(Status), *(one.code for one in REPLY_STATUSES)}),
+        ("Status", {*get_args(Status), *REPLY_STATUSES}),
         ("Reason", set(REASONS)),
         ("Repair", set(REPAIRS)),
     ],

@@ -11,7 +11,7 @@ from toolcalls.events import Defect
 from toolcalls.mending.defects import defects_of, is_repeated
 from toolcalls.request import Tool
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.values.validation import Validator, place_of
+from toolcalls.values.validation import Validator
 
 EDIT = {
     "type": "object",
@@ -215,15 +215,6 @@ def test_of_several_branches_the_one_that_fits_best_counts() -> None:
     assert Validator(schema).mismatches({"a": "x"}) == []
     assert [one.steps for one in Validator(schema).mismatches({"b": "[]", "c": "x"})] == [("b",)]
     assert [one.wanted for one in Validator(schema).mismatches(5)] == [frozenset({"object", "string"})]
-
-
-def test_a_place_is_that_of_the_last_of_equal_keys() -> None:
-    text = '{"a": 1, "b": {"c": [true, "x"]}, "a": [2]}'
-    assert text[place_of(text, ["b", "c", 1]) or 0 :].startswith('"x"')
-    assert text[place_of(text, ["a", 0]) or 0 :].startswith("2]")
-    assert place_of(text, ["b", 0]) is None
-    assert place_of(text, ["z"]) is None
-    assert place_of("{", ["a"]) is None
 
 
 @pytest.mark.parametrize(("name", "repeated"), [("edit", False), ("editedit", True), ("editx", False), ("", False)])

@@ -15,7 +15,7 @@ from typing import Any
 from toolcalls.shapes import Dialect, Form
 from toolcalls.shapes.code.delimited_object import DelimitedObject
 from toolcalls.shapes.code.pythonic import Pythonic
-from toolcalls.shapes.headers.header import Header
+from toolcalls.shapes.headers.name_in_header import Header
 from toolcalls.shapes.headers.name_in_tag import NameInTag
 from toolcalls.shapes.headers.name_in_words import NameInWords
 from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
@@ -215,7 +215,13 @@ def _json_elements(name: str, text: str, tools: Sequence[str]) -> Iterator[Candi
             yield _made(NameInTag, "header and JSON", what, name, settings)
             outer = _around(text, text.find(opens), text.rfind(behind[1]) + len(behind[1]))
             if all(outer):
-                yield _made(NameInTag, "header and JSON", what, name, {**settings, "wrapper": outer})
+                yield _made(
+                    NameInTag,
+                    "header and JSON",
+                    what,
+                    name,
+                    settings | {"before": outer[0], "after": outer[1], "between": ""},
+                )
         return
 
 

@@ -8,8 +8,9 @@ from contextlib import nullcontext
 
 import pytest
 
+from support.carelessly import Reading
 from toolcalls.processors.access import Gate
-from toolcalls.processors.careless_calls import Decided, Forbidden, Hidden
+from toolcalls.processors.careless_calls import Hidden
 from toolcalls.processors.careless_messages import REMEMBERED, CarelessMessages
 from toolcalls.processors.careless_words import WORD_FORMS
 from toolcalls.request import Tool
@@ -42,48 +43,19 @@ def messages(form: str, rules: tuple[AccessRule, ...] = RULES) -> CarelessMessag
     return CarelessMessages(Gate(Access(rules), model="", agent=""), WORD_FORMS[form], BOX)
 
 
-class Reading:
-    """A reply as it is read: what is shown of it, and what was found, with the text of its place."""
+class Messages(Reading[CarelessMessages]):
+    """What is noted of a call is the text of its place."""
 
     def __init__(self, form: str) -> None:
-        self.reading = messages(form)
-        self.text = self.shown = ""
-        self.found: list[tuple[str, str, str]] = []
-        self._at = 0
-
-    def feed(self, text: str) -> None:
-        self.text += text
-        if self.reading.passes(text):
-            self.shown += text
-            self._at += len(text)
-        else:
-            self._take(self.reading.feed(text))
+        super().__init__(messages(form), lambda one, text: text[one.start : one.end])
 
     def boundary(self) -> None:
-        self._take(self.reading.boundary())
-        assert self._at == len(self.text)
-
-    def _take(self, outcomes: list[Decided | Forbidden]) -> None:
-        for one in outcomes:
-            if isinstance(one, Forbidden):
-                self.shown += "#"
-                self.found.append((one.name, one.refusal.rule, self.text[one.start : one.end]))
-            else:
-                assert one.size > 0
-                self.shown += self.text[self._at : self._at + one.size] if one.shown else ""
-                self._at += one.size
+        super().boundary()
+        assert self.at == len(self.text)
 
 
-def read(form: str, blocks: list[str], size: int = 0) -> Reading:
-    """A reply, `size` characters at a time, 0 for whole blocks; up to where no more may be shown."""
-    found = Reading(form)
-    for block in blocks:
-        for at in range(0, len(block), size or max(1, len(block))):
-            if not found.reading.hidden:
-                found.feed(block[at : at + (size or len(block))])
-        if not found.reading.hidden:
-            found.boundary()
-    return found
+def read(form: str, blocks: list[str], size: int = 0) -> Messages:
+    return Messages(form).read(blocks, size)
 
 
 @pytest.mark.parametrize("form", WIPE)
@@ -155,7 +127,7 @@ def test_blocks_are_joined_with_nothing_and_with_a_line_end() -> None:
 
 def test_what_begins_nothing_is_shown_at_once() -> None:
     for form, begun in (("forge", "<to"), ("continue_codeblock", "TOOL_"), ("react", "Acti")):
-        came = Reading(form)
+        came = Messages(form)
         came.feed("Words, and more. ")
         assert came.shown == came.text
         assert messages(form).passes("Words.")
@@ -174,7 +146,7 @@ def test_what_begins_nothing_is_shown_at_once() -> None:
 
 @pytest.mark.parametrize("form", WIPE)
 def test_from_an_opener_on_the_block_waits_for_its_end(form: str) -> None:
-    came = Reading(form)
+    came = Messages(form)
     came.feed("So. ")
     came.feed(LIST[form])
     came.feed(" and more " * 100)

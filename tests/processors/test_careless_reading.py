@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from support.carelessgate import GATE, RULES, TOOLS, tags
+from support.carelessly import Reading
 from support.growth import grows_with_its_input
 from toolcalls.processors.access import Gate
 from toolcalls.processors.careless import PATIENCE, CarelessReading
@@ -22,48 +23,17 @@ from toolcalls.values.toolbox import Toolbox
 GONE = "a call goes on behind a block's end"
 
 
-class Reading:
-    """A reply as it is read: what is shown of it so far, and what was found."""
-
-    def __init__(self, dialects: str) -> None:
-        """`dialects`: with a plus between two."""
-        self.reading = CarelessReading(GATE, tags(*dialects.split(" + ")))
-        self.text = self.shown = ""
-        self.found: list[tuple[str, str, str]] = []
-        self._at = 0
-
-    def feed(self, text: str) -> None:
-        self.text += text
-        if self.reading.passes(text):
-            self.shown += text
-            self._at += len(text)
-        else:
-            self._take(self.reading.feed(text))
-
-    def boundary(self) -> None:
-        self._take(self.reading.boundary())
-
-    def _take(self, outcomes: Iterable[Decided | Forbidden]) -> None:
-        for one in outcomes:
-            if isinstance(one, Forbidden):
-                self.shown += "#"
-                arguments = ", ".join(f"{key}={json.loads(raw)}" for key, raw in one.arguments)
-                self.found.append((one.name, one.refusal.rule, arguments))
-            else:
-                self.shown += self.text[self._at : self._at + one.size] if one.shown else ""
-                self._at += one.size
+def arguments_of(one: Forbidden, _text: str) -> str:
+    return ", ".join(f"{key}={json.loads(raw)}" for key, raw in one.arguments)
 
 
-def read(dialect: str, blocks: Iterable[str], size: int = 0) -> Reading:
-    """All of a reply, `size` characters at a time, 0 for whole blocks; up to where no more may be shown."""
-    found = Reading(dialect)
-    for block in blocks:
-        for at in range(0, len(block), size or max(1, len(block))):
-            if not found.reading.hidden:
-                found.feed(block[at : at + (size or len(block))])
-        if not found.reading.hidden:
-            found.boundary()
-    return found
+def reading_of(dialects: str) -> Reading[CarelessReading]:
+    """`dialects`: with a plus between two."""
+    return Reading(CarelessReading(GATE, tags(*dialects.split(" + "))), arguments_of)
+
+
+def read(dialect: str, blocks: Iterable[str], size: int = 0) -> Reading[CarelessReading]:
+    return reading_of(dialect).read(blocks, size)
 
 
 CASES = [
@@ -353,7 +323,7 @@ def test_a_call_in_json_over_two_blocks_hides_the_rest() -> None:
 
 
 def test_a_mention_is_held_so_long_and_no_longer() -> None:
-    came = Reading("tagged")
+    came = reading_of("tagged")
     came.feed("Use <run>")
     assert came.shown == "Use "
     came.feed("x" * (PATIENCE - len("<run>")))
@@ -367,7 +337,7 @@ def test_a_mention_is_held_so_long_and_no_longer() -> None:
 
 def test_a_mention_of_calls_in_json_is_held_as_long() -> None:
     for inside, held in (("x", False), ("{", True)):
-        came = Reading("hermes")
+        came = reading_of("hermes")
         came.feed("Use <tool_call>")
         came.feed(inside + "x" * (PATIENCE - len("<tool_call>") - 1))
         assert came.shown == "Use "
@@ -423,7 +393,7 @@ def test_what_is_allowed_by_its_arguments_alone_is_no_mention() -> None:
 
 
 def test_a_tool_that_is_mentioned_often_is_one_call() -> None:
-    came = Reading("tagged")
+    came = reading_of("tagged")
     for _ in range(100):
         came.feed("<run>" + "x" * PATIENCE + "y")
     assert (came.shown, came.reading.hidden) == (came.text, "")
@@ -452,7 +422,7 @@ KEPT = {  # what is between two parts of a call: how it begins, how it goes on, 
 @pytest.mark.parametrize("title", KEPT)
 def test_what_is_open_is_kept_however_long_it_is(title: str) -> None:
     dialect, begin, end, rules = KEPT[title]
-    came = Reading(dialect)
+    came = reading_of(dialect)
     for piece in (begin, *[LONG] * (5 * LINGERS // len(LONG)), end):
         came.feed(piece)
     assert [rule for _, rule, _ in came.found] == rules
@@ -460,7 +430,7 @@ def test_what_is_open_is_kept_however_long_it_is(title: str) -> None:
 
 
 def test_what_no_reading_needs_is_not_kept() -> None:
-    came = Reading("tagged")
+    came = reading_of("tagged")
     came.feed("<run><cmd>ls</cmd></run> <say><note>x</note>")
     for _ in range(5 * LINGERS // len(LONG)):
         came.feed(LONG)
@@ -472,7 +442,7 @@ def test_what_no_reading_needs_is_not_kept() -> None:
 
 
 def test_a_later_closer_is_read_with_what_has_just_been_closed() -> None:
-    came = Reading("tagged")
+    came = reading_of("tagged")
     for _ in range(3 * LINGERS // len(LONG)):
         came.feed(LONG)
     came.feed("<say><note>x</note> words")
@@ -482,7 +452,7 @@ def test_a_later_closer_is_read_with_what_has_just_been_closed() -> None:
 
 
 def test_a_parameter_that_no_rule_asks_for_leaves_behind_a_long_call() -> None:
-    came = Reading("tagged")
+    came = reading_of("tagged")
     came.feed("<run>" + "x" * PATIENCE)
     came.feed("<title>t")
     assert came.shown == came.text
@@ -494,7 +464,7 @@ def test_a_parameter_that_no_rule_asks_for_leaves_behind_a_long_call() -> None:
 
 def test_what_follows_a_call_that_was_taken_out_goes_with_it_up_to_its_closer() -> None:
     for rest, left in (("x" * 10, 0), ("x" * PATIENCE, 0), ("x" * (PATIENCE + 1), PATIENCE + 1)):
-        came = Reading("tagged")
+        came = reading_of("tagged")
         came.feed("<run><cmd>rm</cmd>")
         assert came.reading.removing
         came.feed(rest)
@@ -506,7 +476,7 @@ def test_what_follows_a_call_that_was_taken_out_goes_with_it_up_to_its_closer() 
 
 
 def test_calls_that_pass_by_their_name_are_not_held() -> None:
-    came = Reading("tagged")
+    came = reading_of("tagged")
     came.feed("<other>a</other> <read><args>")
     assert came.shown == "<other>a</other> "
     plain = CarelessReading(Gate(Access(RULES[2:]), model="", agent=""), tags("tagged"))
@@ -515,14 +485,14 @@ def test_calls_that_pass_by_their_name_are_not_held() -> None:
 
 def test_more_calls_than_can_be_followed_hide_the_rest() -> None:
     for count, hidden in ((64, ""), (65, "max_candidates")):
-        came = Reading("tagged")
+        came = reading_of("tagged")
         for number in range(count):
             came.feed(f"<run><cmd>{number}</cmd>")
         assert came.reading.hidden == hidden
     with pytest.raises(Hidden, match="max_candidates"):
         came.reading.feed("x")
     assert not came.reading.passes("x")
-    deep = Reading("tagged")
+    deep = reading_of("tagged")
     deep.feed("<run>" + "<a>" * 64)
     assert deep.reading.hidden == ""
     deep.feed("<a>")
@@ -533,7 +503,7 @@ def test_further_closers_of_a_value_are_tried_so_often_and_then_it_cannot_be_rea
     for closes, count, readable in (
         ("</cmd>", 17, True), ("</cmd>", 18, False), ("</run>", 17, True), ("</run></run>", 18, True),
     ):  # fmt: skip
-        came = Reading("tagged")
+        came = reading_of("tagged")
         came.feed(f"<run><cmd>ls{closes}" + "</cmd>" * count)
         assert (came.found == []) == readable
         assert came.reading.removing != readable
@@ -543,14 +513,14 @@ def test_further_closers_of_a_value_are_tried_so_often_and_then_it_cannot_be_rea
 def test_further_closers_of_calls_in_json_are_tried_so_often_and_then_they_cannot_be_read(
     count: int, readable: bool
 ) -> None:
-    came = Reading("hermes")
+    came = reading_of("hermes")
     came.feed('<tool_call>{"name":"run","arguments":{"cmd":"ls"}}' + "</tool_call>" * count)
     assert (came.found == []) == readable
 
 
 def test_long_behind_a_call_its_closer_takes_no_other_place() -> None:
     for gap, found in ((LINGERS - 100, True), (4 * LINGERS, False)):
-        came = Reading("tagged")
+        came = reading_of("tagged")
         came.feed("<run><cmd>ls</cmd></run>")
         for _ in range(gap // 1024):
             came.feed("x" * 1024)
@@ -563,7 +533,7 @@ def test_how_much_text_came_before_a_call_does_not_matter_to_its_later_closers()
     """What is forgotten depends on how long ago each call, or each of its values, has ended."""
     for gap, found in ((3 * LINGERS // 4, True), (4 * LINGERS, False)):
         for rest in ("<note>curl</note></say>", "curl</note></say>"):
-            came = Reading("tagged")
+            came = reading_of("tagged")
             came.feed("<run><cmd>ls</cmd></run>")
             for _ in range(3 * LINGERS // 2 // len(LONG)):
                 came.feed(LONG)
@@ -823,7 +793,7 @@ def test_a_tag_that_never_ends_is_read_once(title: str) -> None:
         return all_of_it
 
     grows_with_its_input(work, 2000)
-    came = Reading(FORM[title])
+    came = reading_of(FORM[title])
     for piece in (begin, *[" " * 500] * 5):
         came.feed(piece)
     assert came.shown == ""
@@ -943,7 +913,7 @@ def test_the_search_for_json_behind_a_mention_is_linear(monkeypatch: pytest.Monk
     sums = []
     for count in (500, 1000):
         looked_at.clear()
-        came = Reading("hermes + tagged")
+        came = reading_of("hermes + tagged")
         came.feed(FAR)
         came.feed("<run><cmd>")
         for _ in range(count):

@@ -33,7 +33,7 @@ from support.strategies import (
     tagged_of,
 )
 from toolcalls.events import CallEnd, CallStart, Event, Markup, Reasoning, Text
-from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.insight.vocabulary.words import REASONS
 from toolcalls.reading.openers import REASONING_CLOSERS
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader

@@ -1,11 +1,13 @@
 """A dialect's own marks of reasoning: they end what the prompt began, and what is between them is no call.
 
-A dialect whose models think between marks of their own needs a line in `MARKS`; all others think in `<think>`.
+A dialect whose models think between marks of their own needs a line in `OWN_MARKS` of `support/reasonings.py`; all
+others think in `<think>`.
 """
 
 import pytest
 
 from support.quoting import CALL, TOOLS, written
+from support.reasonings import FRAMED, OWN_MARKS
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallStart, Event, Reasoning, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
@@ -14,26 +16,8 @@ from toolcalls.request import Request
 from toolcalls.route import Route
 from toolcalls.text.quoting_marks import REASONING_CLOSERS, REASONING_TAGS
 
-# What opens and what closes a thought: "" where only the prompt opens one.
-MARKS = {
-    "apertus": ("<|inner_prefix|>", "<|inner_suffix|>"),
-    "apriel": ("", "[BEGIN FINAL RESPONSE]"),
-    "cohere_cmd3": ("<|START_THINKING|>", "<|END_THINKING|>"),
-    "cohere_cmd4": ("<|START_THINKING|>", "<|END_THINKING|>"),
-    "gemma4": ("<|channel>thought\n", "<channel|>"),
-    "kimi_k3": ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
-    "longcat": ("<longcat_think>", "</longcat_think>"),
-    "minicpm3": ("<|thought_start|>", "<|thought_end|>"),
-    "minimax_m3": ("<mm:think>", "</mm:think>"),
-    "mistral": ("[THINK]", "[/THINK]"),
-    "pangu": ("[unused16]", "[unused17]"),
-    "plamo3": ("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),
-    "seed_oss": ("<seed:think>", "</seed:think>"),
-}
 # A message's end ends the thought that it is.
 ENDS = {"atem": "<|eom|>", "harmony": "<|end|>", "inkling": "<|end_message|>"}
-# Marks that are taken out of the text, since what is between them is moved to the reasoning.
-FRAMED = ("cohere_cmd3", "cohere_cmd4", "gemma4", "kimi_k3", "plamo3")
 DIALECTS = [name for name, dialect in all_dialects().items() if written(name) and dialect.place in {"anywhere", "line"}]
 READ = [pytest.param(name, named, id=f"{name}-{named}") for name in DIALECTS for named in ("named", "auto")]
 
@@ -64,11 +48,11 @@ def outcome(text: str, name: str, named: str, *, starts: bool = False) -> tuple[
 
 
 def marks(name: str) -> tuple[str, str]:
-    return MARKS.get(name, ("<think>", "</think>"))
+    return OWN_MARKS.get(name, ("<think>", "</think>"))
 
 
 def test_every_mark_is_known_to_the_place() -> None:
-    for opener, closer in MARKS.values():
+    for opener, closer in OWN_MARKS.values():
         assert closer in REASONING_CLOSERS
         assert not opener or opener in REASONING_TAGS or opener.startswith("<|channel>")
 
@@ -111,7 +95,7 @@ def test_a_draft_between_the_marks_is_no_call(name: str, named: str) -> None:
 
 @pytest.mark.parametrize("name", FRAMED)
 def test_what_a_model_thinks_between_its_tokens_is_moved_to_the_reasoning(name: str) -> None:
-    opener, closer = MARKS[name]
+    opener, closer = OWN_MARKS[name]
     calls, text, thought, _ = outcome(f"{opener}I look.{closer}{written(name)}", name, "auto")
     assert (calls, text, thought) == (1, "", "I look.")
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from support.quoting import CALL, TOOLS, written
+from support.reasonings import FRAMED, OWN_MARKS
 from toolcalls.dialects import all_dialects
 from toolcalls.events import CallStart, Event, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
@@ -191,20 +192,11 @@ def test_a_draft_of_any_dialect_is_reasoning_before_a_closer(dialect: str, polic
             assert CALL.name in shown(events)
 
 
-MARKS = {
-    "cohere_cmd3": ("<|START_THINKING|>", "<|END_THINKING|>"),
-    "cohere_cmd4": ("<|START_THINKING|>", "<|END_THINKING|>"),
-    "kimi_k3": ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
-    "plamo3": ("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),
-    "gemma4": ("<|channel>thought\n", "<channel|>"),
-}
-
-
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("policy", ["standard", "strict", "lenient"])
-@pytest.mark.parametrize("dialect", MARKS)
+@pytest.mark.parametrize("dialect", FRAMED)
 def test_a_draft_in_a_dialects_own_reasoning_is_reasoning(dialect: str, policy: PolicyName, size: int) -> None:
-    begin, end = MARKS[dialect]
+    begin, end = OWN_MARKS[dialect]
     for draft in (written(dialect), f"\n{LS}\n", written(dialect) * 3):
         text = f"{begin}Shall I? {draft} No.{end}\n"
         assert LIFTED not in read(text, size, policy=policy, likely=False)[0]
@@ -214,7 +206,7 @@ def test_a_draft_in_a_dialects_own_reasoning_is_reasoning(dialect: str, policy: 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("dialect", ["cohere_cmd3", "cohere_cmd4", "kimi_k3"])
 def test_where_a_thought_is_not_closed_an_action_ends_it(dialect: str, size: int) -> None:
-    begin, _ = MARKS[dialect]
+    begin, _ = OWN_MARKS[dialect]
     text = f"{begin}I do. {written(dialect)}"
     assert read(text, size, likely=False)[0] == [LIFTED]
     assert LIFTED not in read(text, size, likely=False, cut=True)[0]  # it may have been closed after that
@@ -227,7 +219,7 @@ def test_a_mark_that_prose_names_hides_no_call(mark: str) -> None:
 
 
 def test_a_mark_inside_a_line_opens_nothing() -> None:
-    mark = MARKS["plamo3"][0]
+    mark = OWN_MARKS["plamo3"][0]
     assert LIFTED in read(f"The token {mark} begins it.\n\n{LS}", likely=False)[0]
 
 

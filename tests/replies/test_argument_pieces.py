@@ -12,6 +12,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 
 from support.chatclient import HEAD, chunk, event
 from support.exchanges import of_request
@@ -20,8 +21,8 @@ from support.sampling import examples
 from toolcalls.events import CallPiece
 from toolcalls.processors import Keep, Processors
 from toolcalls.processors.loops import CallLoops
-from toolcalls.replies.argument_pieces import ArgumentPieces
 from toolcalls.replies.exchange import Exchange
+from toolcalls.replies.known_frames import KnownFrames
 from toolcalls.request import Request, Tool
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
 from toolcalls.wires import all_wires
@@ -91,7 +92,7 @@ def outcome(frames: Sequence[bytes], route: Route | None, *, whole: bool) -> tup
 
 
 def compare(frames: Sequence[bytes], route: Route | None = None, *, whole: bool = True) -> None:
-    with patch.object(ArgumentPieces, "known", lambda _self, _frame: None):
+    with patch.object(KnownFrames, "piece", lambda _self, _frame: None):
         decoded = outcome(frames, route, whole=whole)
     assert outcome(frames, route, whole=whole) == decoded
 
@@ -102,16 +103,17 @@ ARGUMENTS = st.dictionaries(
 )
 
 
+DRAWN: dict[str, SearchStrategy[Any]] = {
+    "first": ARGUMENTS,
+    "second": ARGUMENTS,
+    "sizes": st.lists(st.integers(1, 9), min_size=1, max_size=6),
+    "turns": st.booleans(),
+    "lost": st.integers(0, 3),
+}
+
+
 @examples(300)
-@given(
-    first=ARGUMENTS,
-    second=ARGUMENTS,
-    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=6),
-    spelt=st.booleans(),
-    turns=st.booleans(),
-    again=st.booleans(),
-    lost=st.integers(0, 3),
-)
+@given(**DRAWN, spelt=st.booleans(), again=st.booleans())
 @example(first={"text": "a" * 50}, second={"text": "b" * 50}, sizes=[4], spelt=True, turns=True, again=False, lost=0)
 @example(first={"text": "a" * 50}, second={}, sizes=[4], spelt=True, turns=False, again=True, lost=0)
 def test_nothing_differs_from_what_is_decoded(
@@ -129,34 +131,13 @@ def test_nothing_differs_from_what_is_decoded(
     compare(streamed(chunks), Route(mend=()))
 
 
+ON_PATHS: dict[str, Any] = {"second": {"path": "b"}, "sizes": [4], "lost": 0, "settings": "paths", "mend": ()}
+
+
 @examples(300)
-@given(
-    first=ARGUMENTS,
-    second=ARGUMENTS,
-    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=6),
-    turns=st.booleans(),
-    lost=st.integers(0, 3),
-    settings=st.sampled_from(sorted(PROCESSED)),
-    mend=st.sampled_from([(), ("protocol",)]),
-)
-@example(
-    first={"text": "a" * 50, "path": "b"},
-    second={"path": "b"},
-    sizes=[4],
-    turns=False,
-    lost=0,
-    settings="paths",
-    mend=(),
-)
-@example(
-    first={"text": "a" * 50, "path": "a"},
-    second={"path": "b"},
-    sizes=[4],
-    turns=True,
-    lost=0,
-    settings="paths",
-    mend=(),
-)
+@given(**DRAWN, settings=st.sampled_from(sorted(PROCESSED)), mend=st.sampled_from([(), ("protocol",)]))
+@example(first={"text": "a" * 50, "path": "b"}, turns=False, **ON_PATHS)
+@example(first={"text": "a" * 50, "path": "a"}, turns=True, **ON_PATHS)
 def test_nothing_differs_where_calls_wait_for_processors(
     first: dict[str, Any],
     second: dict[str, Any],
@@ -175,6 +156,7 @@ def test_nothing_differs_where_calls_wait_for_processors(
 
 
 # With these each piece of a call reaches a native client in the end.
+KNOWN = sorted(PROCESSED.keys() - {"blocked", "a small room"})
 GIVEN = sorted(PROCESSED.keys() - {"blocked", "a small room", "a text client", "a text client with rules"})
 PIECES = cut(LONG[:200], [4])
 SHORT = json.dumps({"text": "a lazy dog " * 3, "path": "a", "more": "c" * 40})
@@ -266,25 +248,25 @@ def test_where_a_client_may_find_a_line_a_frame_is_decoded(sign: str) -> None:
     made = exchange(route)
     for frame in frames:
         made.feed(b"data: " + frame + b"\n\n")
-        known = made._pieces.known(b"data: " + frame + b"\n\n")
+        known = made._known.piece(b"data: " + frame + b"\n\n")
         assert known is None or sign not in known.json
     compare([b"data: " + frame + b"\n\n" for frame in frames], route)
 
 
-@pytest.mark.parametrize("settings", [{}, *(PROCESSED[key] for key in GIVEN)], ids=["none", *GIVEN])
+@pytest.mark.parametrize("settings", [{}, *(PROCESSED[key] for key in KNOWN)], ids=["none", *KNOWN])
 def test_pieces_are_taken_without_being_decoded(settings: dict[str, Any]) -> None:
     route = Route(**settings) if settings else None
     taken = 0
-    known = ArgumentPieces.known
+    known = KnownFrames.piece
 
-    def counted(self: ArgumentPieces, frame: bytes) -> CallPiece | None:
+    def counted(self: KnownFrames, frame: bytes) -> CallPiece | None:
         nonlocal taken
         found = known(self, frame)
         taken += found is not None
         return found
 
     frames = streamed([begun(), *map(piece, cut(LATE, [4]))])
-    with patch.object(ArgumentPieces, "known", counted):
+    with patch.object(KnownFrames, "piece", counted):
         outcome(frames, route, whole=True)
     assert taken > 0.95 * len(frames)
 

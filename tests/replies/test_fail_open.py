@@ -34,7 +34,10 @@ from toolcalls.reading.block import Block
 from toolcalls.reading.ledger import Ledger
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
+from toolcalls.replies.frame_writing import FrameWriter
+from toolcalls.replies.known_frames import KnownFrames
 from toolcalls.replies.lane import Lane
+from toolcalls.replies.lanes import Lanes
 from toolcalls.replies.stages.end import Finishing
 from toolcalls.replies.stages.judge import Judge
 from toolcalls.replies.stages.number import Number
@@ -71,7 +74,10 @@ CUTS = {
 }
 CODEC = type(all_wires()["openai_chat"].codec(streamed=True))
 PLACES = [
-    *((Exchange, name) for name in ("_apply", "_lane", "_take", "_probe", "_bytes")),
+    *((Exchange, name) for name in ("_take", "_text_alone", "_write")),
+    *((Lanes, name) for name in ("take", "of")),
+    *((KnownFrames, name) for name in ("learn", "learn_text", "_text_in")),
+    (FrameWriter, "written"),
     *((LaneFrames, name) for name in ("text", "native", "apply_at_once", "expect_text", "apply", "_place", "_decide")),
     *((Lane, name) for name in ("text", "native", "finish", "_through")),
     *((Number, name) for name in ("feed", "_from_text", "_client_call")),
@@ -136,7 +142,18 @@ def test_every_byte_leaves_once(owner: type, name: str) -> None:
 def test_the_faults_strike() -> None:
     """The table above would prove nothing if its places were not on the way of this reply."""
     struck = {name for owner, name in PLACES if next(faults(owner, name), None) is not None}
-    assert struck >= {"_apply", "_lane", "_take", "_probe", "apply_at_once", "apply", "_decide"}
+    assert struck >= {
+        "take",
+        "of",
+        "_take",
+        "_text_alone",
+        "_write",
+        "written",
+        "_text_in",
+        "apply_at_once",
+        "apply",
+        "_decide",
+    }
     assert struck >= {"text", "finish", "_fitting", "passes", "read"}
     assert struck >= {
         "_text",
@@ -158,7 +175,9 @@ def test_the_faults_strike() -> None:
 # --- every wire -------------------------------------------------------------------------------------------------------
 
 SPOKEN_PLACES = [
-    *((Exchange, name) for name in ("_take", "_apply", "_lane", "_bytes", "_move")),
+    *((Exchange, name) for name in ("_take", "_move", "_write")),
+    *((Lanes, name) for name in ("take", "of")),
+    (FrameWriter, "written"),
     *((LaneFrames, name) for name in ("text", "expect_text", "apply", "_decide")),
     *((FrameQueue, name) for name in ("append", "applied")),
     *((Lane, name) for name in ("text", "finish", "_through")),
@@ -297,7 +316,7 @@ def struck_everywhere(make: Callable[[], Exchange], body: bytes, size: int) -> s
 def test_a_fault_in_any_function_loses_nothing(name: str, size: int) -> None:
     spoken = SPOKEN[name]
     found = struck_everywhere(lambda: lifting(spoken, REQUEST.tools), spoken.said(TEXT), size)
-    assert SAMPLED or found >= {"Exchange._take", "Exchange._apply", "Lane.text", "Reader.read", "Block.begin"}
+    assert SAMPLED or found >= {"Exchange._take", "Lanes.take", "Lane.text", "Reader.read", "Block.begin"}
 
 
 @CLOSED_GENERATORS

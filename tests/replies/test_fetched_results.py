@@ -1,7 +1,7 @@
 """Calls that stand word for word in a result of the provider's own tools: in the request, or in the same reply."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -36,17 +36,23 @@ def dialects_of(key: str, kind: str) -> Sequence[str]:
     return some(share(DIALECTS, turn, len(kinds)), 3, f"{key} {kind}")
 
 
+def ways(key: str, kind: str, dialect: str) -> Iterator[tuple[PolicyName, int]]:
+    """Policies, and the sizes of pieces that are tried with each."""
+    for policy in POLICIES:
+        for size in a_few((0, 1, 11), 1, f"{key} {kind} {dialect} {policy}"):
+            yield policy, size
+
+
 @pytest.mark.parametrize(("key", "kind"), CASES)
 def test_a_call_that_stands_in_a_result_of_the_history_is_an_echo(key: str, kind: str) -> None:
     wire, form, body = BODIES[key]
     for dialect in dialects_of(key, kind):
         call = written(dialect)
-        for policy in POLICIES:
-            for size in a_few((0, 1, 11), 1, f"{key} {kind} {dialect} {policy}"):
-                one = exchange(wire, form, policy, filled(RESULTS[wire][kind], call))
-                sent = body([call])
-                assert run(one, in_pieces(sent, size)) == sent, (dialect, policy, size)
-                assert set(found(one)) == {("declined", "echo")}, (dialect, policy, size)
+        for policy, size in ways(key, kind, dialect):
+            one = exchange(wire, form, policy, filled(RESULTS[wire][kind], call))
+            sent = body([call])
+            assert run(one, in_pieces(sent, size)) == sent, (dialect, policy, size)
+            assert set(found(one)) == {("declined", "echo")}, (dialect, policy, size)
         one = exchange(wire, form, "standard", filled(RESULTS[wire][kind], "nothing of it"))
         run(one, [body([call])])
         assert found(one) == [("lifted", None)], dialect
@@ -57,15 +63,14 @@ def test_a_call_that_stands_in_a_result_earlier_in_the_reply_is_an_echo(key: str
     wire, form, body = BODIES[key]
     for dialect in dialects_of(key, kind):
         call = written(dialect)
-        for policy in POLICIES:
-            for size in a_few((0, 1, 11), 1, f"{key} {kind} {dialect} {policy}"):
-                one = exchange(wire, form, policy)
-                sent = body(["Let me see.\n", filled(RESULTS[wire][kind], call), f"\n{call}"])
-                assert run(one, in_pieces(sent, size)) == sent, (dialect, policy, size)
-                if policy == "standard" and (all_wires()[wire].sequential_lanes or wire == "openai_chat"):
-                    # What is in this fence is the form of `module_calls`, too.
-                    fenced = {("declined", "fenced")} if dialect == "gemma3_tool_code" else set()
-                    assert set(found(one)) - fenced <= {("declined", "echo")}, (dialect, size)
+        for policy, size in ways(key, kind, dialect):
+            one = exchange(wire, form, policy)
+            sent = body(["Let me see.\n", filled(RESULTS[wire][kind], call), f"\n{call}"])
+            assert run(one, in_pieces(sent, size)) == sent, (dialect, policy, size)
+            if policy == "standard" and (all_wires()[wire].sequential_lanes or wire == "openai_chat"):
+                # What is in this fence is the form of `module_calls`, too.
+                fenced = {("declined", "fenced")} if dialect == "gemma3_tool_code" else set()
+                assert set(found(one)) - fenced <= {("declined", "echo")}, (dialect, size)
         one, other = exchange(wire, form, "standard"), exchange(wire, form, "standard")
         run(one, [body(["See.\n", filled(RESULTS[wire][kind], "nothing of it"), f"\n{call}"])])
         run(other, [body(["See.\n", f"\n{call}"])])

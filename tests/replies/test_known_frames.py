@@ -60,8 +60,9 @@ def exchange(wire: str, settings: dict[str, Any], policy: PolicyName, client: st
 def compare(wire: str, pieces: Sequence[bytes], processed: str, policy: PolicyName, client: str, *, ends: bool) -> None:
     with (
         patch.object(Envelope, "text_of", lambda *_: None),
-        patch.object(lane, "_passes", lambda _row: lambda _piece: False),
-        patch.object(lane, "_shows", lambda _row: None),
+        patch.object(lane, "passing_text", lambda *_: lambda _piece: False),
+        patch.object(lane, "numbered_piece", lambda _row: None),
+        patch.object(lane, "streamed_piece", lambda *_: lambda *_: None),
     ):
         decoded = outcome(exchange(wire, PROCESSED[processed], policy, client), pieces, ends=ends)
     assert outcome(exchange(wire, PROCESSED[processed], policy, client), pieces, ends=ends) == decoded

@@ -79,28 +79,15 @@ def responses(parts: Parts) -> bytes:
     return responsesclient.written(responsesclient.stream([call if run is None else run for run in runs(parts)]))
 
 
-def anthropic(parts: Parts) -> bytes:
-    call = anthropicclient.call("toolu_1", "Read", ARGUMENTS)
-    blocks = [call if run is None else anthropicclient.text(*run) for run in runs(parts)]
-    return anthropicclient.written(anthropicclient.stream(blocks, "tool_use"))
+def message(written: Callable[[list[dict[str, Any]]], bytes]) -> Callable[[Parts], bytes]:
+    """As a message of Messages, in whose words `written` says it."""
 
+    def body(parts: Parts) -> bytes:
+        call = anthropicclient.call("toolu_1", "Read", ARGUMENTS)
+        blocks = [call if run is None else anthropicclient.text(*run) for run in runs(parts)]
+        return written(anthropicclient.stream(blocks, "tool_use"))
 
-def converse(parts: Parts) -> bytes:
-    call = anthropicclient.call("toolu_1", "Read", ARGUMENTS)
-    blocks = [call if run is None else anthropicclient.text(*run) for run in runs(parts)]
-    return converseclient.written(anthropicclient.stream(blocks, "tool_use"))
-
-
-def interactions(parts: Parts) -> bytes:
-    call = anthropicclient.call("toolu_1", "Read", ARGUMENTS)
-    blocks = [call if run is None else anthropicclient.text(*run) for run in runs(parts)]
-    return interactionsclient.written(anthropicclient.stream(blocks, "tool_use"))
-
-
-def invoke(parts: Parts) -> bytes:
-    call = anthropicclient.call("toolu_1", "Read", ARGUMENTS)
-    blocks = [call if run is None else anthropicclient.text(*run) for run in runs(parts)]
-    return invokeclient.written(anthropicclient.stream(blocks, "tool_use"))
+    return body
 
 
 def gemini(form: Any) -> Callable[[Parts], bytes]:
@@ -122,10 +109,10 @@ BODIES: dict[str, Callable[[Parts], bytes]] = {
     "openai_chat": chat,
     "cohere": cohere,
     "openai_responses": responses,
-    "anthropic": anthropic,
-    "bedrock_converse": converse,
-    "bedrock": invoke,
-    "gemini_interactions": interactions,
+    "anthropic": message(anthropicclient.written),
+    "bedrock_converse": message(converseclient.written),
+    "bedrock": message(invokeclient.written),
+    "gemini_interactions": message(interactionsclient.written),
     "gemini, events": gemini("sse"),
     "gemini, array": gemini("json_array"),
     "ollama": ollama,

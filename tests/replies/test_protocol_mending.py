@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 
 from support import damaging
-from support.damaging import CAT, CHAT, CHAT_WHOLE, HALF, LS, NOW, Sound
+from support.damaging import CALLS, CAT, CHAT, CHAT_WHOLE, HALF, LS, NOW, Heard, Sound, repairs, same_calls
 from support.exchanges import in_pieces, of_request, run, same_wherever_it_is_cut
 from support.processorcases import exchange_for as processed
 from support.processorcases import route_of
@@ -23,29 +23,12 @@ from toolcalls.route import Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.openai_chat.mending import StreamMender
 
-CALLS = {"one": (LS,), "two": (LS, CAT), "three": (CAT, LS, NOW)}
 counted = pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
-
-type Heard = list[tuple[str, str, str]]
 
 
 def exchange(wire: str, form: str = "sse", **route: Any) -> Exchange:
     request = Request(tools=damaging.TOOLS, model="m")
     return of_request(all_wires()[wire], request, Route(**route), form=form, seed=b"s")  # type: ignore[arg-type]
-
-
-def repairs(one: Exchange) -> set[str]:
-    return {repair for _, verdict in one.verdicts for repair in verdict.repairs}
-
-
-def same_calls(heard: Heard, calls: Sequence[Sound]) -> None:
-    """Assert that these calls were heard, each with an id of its own."""
-    assert [(name, json.loads(text)) for _, name, text in heard] == [
-        (call.name, json.loads(call.arguments)) for call in calls
-    ]
-    ids = [id_ for id_, _, _ in heard]
-    assert all(ids)
-    assert len(set(ids)) == len(ids)
 
 
 def heard_chat(body: bytes) -> Heard:

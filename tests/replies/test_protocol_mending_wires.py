@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from support import damaging
-from support.damagedwires import ALL, Damaged, Heard
-from support.damaging import CAT, LS, NOW, Sound
+from support.damagedwires import ALL, Damaged
+from support.damaging import CALLS, CAT, LS, NOW, Sound, repairs, same_calls
 from support.exchanges import of_request, run, same_wherever_it_is_cut
 from support.processorcases import exchange_for as processed
 from support.processorcases import route_of
@@ -19,7 +19,6 @@ from toolcalls.request import Request
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
 
-CALLS = {"one": (LS,), "two": (LS, CAT), "three": (CAT, LS, NOW)}
 counted = pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
 EACH = [pytest.param(of, name, id=f"{form}: {name}") for form, of in ALL.items() for name in of.damages]
 KINDS: dict[str, dict[str, Any]] = {
@@ -31,20 +30,6 @@ KINDS: dict[str, dict[str, Any]] = {
 def exchange(of: Damaged, **route: Any) -> Exchange:
     request = Request(tools=damaging.TOOLS, model="m")
     return of_request(all_wires()[of.wire], request, Route(**route), form=of.form, seed=b"s")  # type: ignore[arg-type]
-
-
-def repairs(one: Exchange) -> set[str]:
-    return {repair for _, verdict in one.verdicts for repair in verdict.repairs}
-
-
-def same_calls(heard: Heard, calls: Sequence[Sound]) -> None:
-    """Assert that these calls were heard, each with an id of its own."""
-    assert [(name, json.loads(text)) for _, name, text in heard] == [
-        (call.name, json.loads(call.arguments)) for call in calls
-    ]
-    ids = [id_ for id_, _, _ in heard]
-    assert all(ids)
-    assert len(set(ids)) == len(ids)
 
 
 @counted

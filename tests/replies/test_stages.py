@@ -37,7 +37,7 @@ from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.lane import Lane
 from toolcalls.replies.plan import PLAN
 from toolcalls.replies.row import Row
-from toolcalls.replies.stages import End, Item, Native, Stage
+from toolcalls.replies.stages import ITEMS, End, Item, Native, Stage
 from toolcalls.replies.stages.act import Act
 from toolcalls.replies.stages.end import Finishing
 from toolcalls.replies.stages.judge import Judge
@@ -232,6 +232,19 @@ def test_every_character_leaves_once_and_every_native_event_is_answered(
         (event,) = item.parts
         same = [part for part in answer.parts if isinstance(part, type(event))]
         assert not same or same[0] == event or name in {"read", "number", "write"}
+
+
+@law
+@given(st.data(), st.sampled_from(sorted(STAGES.keys() - FIRST)))
+def test_what_a_stage_does_not_look_at_goes_past_it(data: st.DataObject, name: str) -> None:
+    """So a lane need not feed it such items, whatever the stage holds."""
+    one = built(name)
+    batches = data.draw(lanes(raw=False))
+    for batch in batches:
+        for item in fed(one, batch):
+            assert type(item) in ITEMS
+    for item in (item for batch in batches for item in batch if type(item) not in one.stage.looks_at):
+        assert list(one.stage.feed([item])) == [item]
 
 
 @law

@@ -18,7 +18,7 @@ from support.exchanges import of_kind, of_request, run, same_wherever_it_is_cut
 from support.processorcases import no_reactors, route_of
 from support.sampling import a_few, some
 from support.valuedamages import FORMS, KINDS, NO_JSON, NO_NAMES, SOUND, TOOLS, UNSURE, Damage, Form, in_pieces
-from toolcalls.events import Verdict
+from toolcalls.events import Change, Verdict
 from toolcalls.insight.descriptions import describe
 from toolcalls.insight.report import make_report
 from toolcalls.processors import Processors
@@ -218,13 +218,19 @@ def test_a_text_client_gets_the_mended_call(form: Form, kind: str, damage: Damag
 # --- what is said -----------------------------------------------------------------------------------------------------
 
 
-@each_form
-def test_the_verdict_says_what_was_before_and_after(form: Form) -> None:
-    damage = KINDS["types"]["an array as a string"]
+def mended_once(form: Form, damage: Damage) -> tuple[Exchange, Verdict, Change]:
+    """A reply whose first call is damaged so: its exchange, and the verdict of that call with its one change."""
     one = exchange(form, *EVERY)
     run(one, [body_of(form, damage.call, 3)])
     first = natives(one)[0]
     (change,) = first.changes
+    return one, first, change
+
+
+@each_form
+def test_the_verdict_says_what_was_before_and_after(form: Form) -> None:
+    damage = KINDS["types"]["an array as a string"]
+    one, first, change = mended_once(form, damage)
     assert change.rule == "mend"
     assert change.after is not None
     assert json.loads(change.before[1]) == json.loads(damage.call.arguments)
@@ -238,11 +244,7 @@ def test_the_verdict_says_what_was_before_and_after(form: Form) -> None:
 
 @each_form
 def test_the_verdict_says_how_the_tool_was_named(form: Form) -> None:
-    damage = KINDS["names"]["a prefix"]
-    one = exchange(form, *EVERY)
-    run(one, [body_of(form, damage.call, 3)])
-    first = natives(one)[0]
-    (change,) = first.changes
+    _, first, change = mended_once(form, KINDS["names"]["a prefix"])
     assert change.after is not None
     assert (change.before[0], change.after[0], first.name) == ("functions.read_file", "read_file", "read_file")
     assert first.reason == "misspelt_name"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from support.responsesscene import tool
+from support.responsesscene import BRINGING, BRINGS, BROUGHT, SAYS, tool
 from toolcalls.processors.access import Gate
 from toolcalls.request import Request, Tool
 from toolcalls.requests import call_memory
@@ -21,14 +21,6 @@ from toolcalls.requests.turns import formats
 from toolcalls.route import Access, AccessRule, Route
 from toolcalls.wires import all_wires
 
-SCRIPT = {"type": "custom", "name": "exec", "description": "Runs JavaScript."}
-TOOLS = [
-    {"type": "namespace", "name": "functions", "tools": [SCRIPT, tool("now")]},
-    {"type": "namespace", "name": "clock", "tools": [tool("sleep", "seconds")]},
-]
-BRINGS = {"type": "additional_tools", "role": "developer", "tools": TOOLS}
-SAYS = {"type": "message", "role": "user", "content": "Go."}
-BODY = {"model": "m", "tool_choice": "auto", "stream": True, "input": [BRINGS, SAYS]}
 LOWER = Route(client="native", upstream="text", dialects=("hermes",), rewrite_request=True)
 WIRE, FORMAT = all_wires()["openai_responses"], formats()["openai_responses"]
 
@@ -46,7 +38,7 @@ def lowered(body: bytes) -> tuple[bytes, tuple[str, ...]]:
 
 
 def test_tools_in_items_are_tools() -> None:
-    request = asked(BODY)
+    request = asked(BRINGING)
     assert [(one.space, one.name, one.form) for one in request.tools] == [
         ("functions", "exec", "custom_tool_call"),
         ("functions", "now", ""),
@@ -58,7 +50,7 @@ def test_tools_in_items_are_tools() -> None:
 def test_what_is_declared_again_is_one_tool() -> None:
     """An item may come again, and say something else of a tool; so may the body."""
     newer = {**BRINGS, "tools": [{"type": "namespace", "name": "clock", "tools": [tool("sleep", "minutes")]}]}
-    request = asked({**BODY, "tools": [tool("ls")], "input": [BRINGS, SAYS, newer]})
+    request = asked({**BRINGING, "tools": [tool("ls")], "input": [BRINGS, SAYS, newer]})
     assert [one.name for one in request.tools] == ["ls", "exec", "now", "sleep"]
     assert list(request.tools[-1].schema["properties"]) == ["minutes"]
     assert [one.name for one in request.conversation_tools] == ["exec", "now", "sleep"]
@@ -66,7 +58,7 @@ def test_what_is_declared_again_is_one_tool() -> None:
 
 def test_what_a_search_has_found_may_be_called() -> None:
     found = {"type": "tool_search_output", "call_id": "call_1", "tools": [tool("look")]}
-    assert [one.name for one in asked({**BODY, "input": [SAYS, found]}).tools] == ["look"]
+    assert [one.name for one in asked({**BRINGING, "input": [SAYS, found]}).tools] == ["look"]
 
 
 def test_anthropic_tools_that_a_message_defines() -> None:
@@ -84,7 +76,7 @@ def test_anthropic_tools_that_a_message_defines() -> None:
 
 
 def test_they_are_told_to_a_text_upstream_and_go() -> None:
-    body = json.dumps(BODY).encode()
+    body = json.dumps(BRINGING).encode()
     made, notes = lowered(body)
     read = json.loads(made)
     assert notes == ("3 tools into the prompt (hermes)",)
@@ -96,8 +88,8 @@ def test_they_are_told_to_a_text_upstream_and_go() -> None:
 
 
 def test_a_tool_that_no_rule_lets_through_is_not_offered() -> None:
-    body = json.dumps(BODY).encode()
-    names = [one.name for one in asked(BODY).tools]
+    body = json.dumps(BRINGING).encode()
+    names = [one.name for one in asked(BRINGING).tools]
 
     def left(*allowed: str) -> list[Any]:
         refused = tuple(name for name in names if name not in allowed)
@@ -106,15 +98,15 @@ def test_a_tool_that_no_rule_lets_through_is_not_offered() -> None:
         made = json.loads(FORMAT.write(body, without_blocked_tools(FORMAT.read(body), gate).conversation))
         return [item.get("tools") for item in made["input"]]
 
-    assert left(*names) == [TOOLS, None]
-    assert left("now", "sleep") == [[{**TOOLS[0], "tools": [tool("now")]}, TOOLS[1]], None]
-    assert left("sleep") == [[TOOLS[1]], None]
+    assert left(*names) == [BROUGHT, None]
+    assert left("now", "sleep") == [[{**BROUGHT[0], "tools": [tool("now")]}, BROUGHT[1]], None]
+    assert left("sleep") == [[BROUGHT[1]], None]
     assert left() == [None]
 
 
 def test_nothing_is_changed_where_nothing_is_asked() -> None:
-    body = json.dumps(BODY).encode()
-    assert json.loads(FORMAT.write(body, FORMAT.read(body))) == BODY
+    body = json.dumps(BRINGING).encode()
+    assert json.loads(FORMAT.write(body, FORMAT.read(body))) == BRINGING
 
 
 class Said:
@@ -131,7 +123,7 @@ class Said:
 def test_they_are_remembered_by_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_memory, "_REPLIES", 2)
     known = CallMemory()
-    request = asked(BODY)
+    request = asked(BRINGING)
     known.reply_ended(Said(request, "resp_1"))
     second = known.with_tools(asked({"input": [SAYS], "previous_response_id": "resp_1"}))
     assert second.tools == second.conversation_tools == request.tools

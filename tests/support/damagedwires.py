@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from support import anthropicclient, geminiclient, ollamaclient, responsesclient
-from support.damaging import Sound, without
-
-type Heard = list[tuple[str, str, str]]
+from support.damaging import Heard, Sound, without
 
 
 @dataclass(frozen=True)

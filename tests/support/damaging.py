@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Tool
 
 
@@ -33,6 +34,23 @@ LS = Sound(
 CAT = Sound("call_b", "Read", ('{"command": "a"}',))
 NOW = Sound("call_c", "now", ("{}",))
 HALF = Sound("call_d", "Bash", ('{"command": "rm -r',))
+CALLS = {"one": (LS,), "two": (LS, CAT), "three": (CAT, LS, NOW)}
+
+type Heard = list[tuple[str, str, str]]  # the calls that a client got: id, name, argument JSON
+
+
+def repairs(one: Exchange) -> set[str]:
+    return {repair for _, verdict in one.verdicts for repair in verdict.repairs}
+
+
+def same_calls(heard: Heard, calls: Sequence[Sound]) -> None:
+    """Assert that these calls were heard, each with an id of its own."""
+    assert [(name, json.loads(text)) for _, name, text in heard] == [
+        (call.name, json.loads(call.arguments)) for call in calls
+    ]
+    ids = [id_ for id_, _, _ in heard]
+    assert all(ids)
+    assert len(set(ids)) == len(ids)
 
 
 # --- Chat Completions -------------------------------------------------------------------------------------------------

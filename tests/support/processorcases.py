@@ -13,7 +13,7 @@ from support.chatclient import HEAD, Choice, chunk, ending, event, outer, receiv
 from support.exchanges import of_kind
 from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
-from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.insight.vocabulary.words import REASONS
 from toolcalls.processors import EarlierCall, Processors
 from toolcalls.processors.reactors import Runner
 from toolcalls.reading.policy import CallPolicy

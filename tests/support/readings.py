@@ -8,7 +8,7 @@ from typing import get_args
 from support.exchanges import run, taken
 from support.strategies import TOOLS
 from toolcalls.events import CallPiece, CallStart, Event, Markup, ReplyDefect, Text, Verdict
-from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.insight.vocabulary.words import REASONS
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange

@@ -14,6 +14,24 @@ MARKS = sorted(
         "<|channel|>final<|message|>",
     }
 )  # fmt: skip
+# What opens and what closes a thought in dialects with marks of their own: "" where only the prompt opens one.
+OWN_MARKS = {
+    "apertus": ("<|inner_prefix|>", "<|inner_suffix|>"),
+    "apriel": ("", "[BEGIN FINAL RESPONSE]"),
+    "cohere_cmd3": ("<|START_THINKING|>", "<|END_THINKING|>"),
+    "cohere_cmd4": ("<|START_THINKING|>", "<|END_THINKING|>"),
+    "gemma4": ("<|channel>thought\n", "<channel|>"),
+    "kimi_k3": ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+    "longcat": ("<longcat_think>", "</longcat_think>"),
+    "minicpm3": ("<|thought_start|>", "<|thought_end|>"),
+    "minimax_m3": ("<mm:think>", "</mm:think>"),
+    "mistral": ("[THINK]", "[/THINK]"),
+    "pangu": ("[unused16]", "[unused17]"),
+    "plamo3": ("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),
+    "seed_oss": ("<seed:think>", "</seed:think>"),
+}
+# Marks that are taken out of the text, since what is between them is moved to the reasoning.
+FRAMED = ("cohere_cmd3", "cohere_cmd4", "gemma4", "kimi_k3", "plamo3")
 _JSON = [
     '[{"name": "Bash", "arguments": {"command": "ls"}}]',
     '[{"name": "Bash", "arguments": {"command": "ls"}}, ',

@@ -10,6 +10,16 @@ def tool(name: str, *parameters: str) -> dict[str, Any]:
     return {"type": "function", "name": name, "strict": True, "parameters": schema}
 
 
+# Tools that are in the conversation itself, as Codex declares them for newer models.
+SCRIPT = {"type": "custom", "name": "exec", "description": "Runs JavaScript."}
+BROUGHT = [
+    {"type": "namespace", "name": "functions", "tools": [SCRIPT, tool("now")]},
+    {"type": "namespace", "name": "clock", "tools": [tool("sleep", "seconds")]},
+]
+BRINGS = {"type": "additional_tools", "role": "developer", "tools": BROUGHT}
+SAYS = {"type": "message", "role": "user", "content": "Go."}
+BRINGING = {"model": "m", "tool_choice": "auto", "stream": True, "input": [BRINGS, SAYS]}
+
 TOOLS = [tool("read_file", "path"), tool("now")]
 NATIVE = [
     {"type": "function_call", "call_id": "call_a", "name": "read_file", "arguments": '{"path": "größe/日本 😀.md"}'},

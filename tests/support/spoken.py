@@ -5,7 +5,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from support import (
@@ -53,19 +53,26 @@ def _of_dicts(calls: Sequence[Any]) -> Calls:
     return [(call["name"], json.loads(call["arguments"])) for call in calls]
 
 
-def _chat(body: bytes) -> tuple[str, Calls]:
-    choice = chatclient.received(body).choices[0]
-    return choice.text, _of_dicts(choice.calls)
+def _heard(received: Callable[[bytes], Any]) -> Callable[[bytes], tuple[str, Calls]]:
+    def heard(body: bytes) -> tuple[str, Calls]:
+        reply = received(body)
+        return reply.text, _of_dicts(reply.calls)
+
+    return heard
 
 
-def _cohere(body: bytes) -> tuple[str, Calls]:
-    reply = cohereclient.received(body)
-    return reply.text, _of_dicts(reply.calls)
+def _ids(received: Callable[[bytes], Any], prefix: str = "") -> Callable[[bytes], list[str]]:
+    """The ids that a client hears; `prefix`: how new ones begin, where the client puts them into Messages' words."""
+
+    def ids(body: bytes) -> list[str]:
+        found = [call["id"] for call in received(body).calls]
+        return [id_.replace("toolu_", prefix) for id_ in found] if prefix else found
+
+    return ids
 
 
-def _responses(body: bytes) -> tuple[str, Calls]:
-    reply = responsesclient.received(body)
-    return reply.text, _of_dicts(reply.calls)
+def _chat(body: bytes) -> chatclient.Choice:
+    return chatclient.received(body).choices[0]
 
 
 def _anthropic(body: bytes) -> tuple[str, Calls]:
@@ -73,21 +80,6 @@ def _anthropic(body: bytes) -> tuple[str, Calls]:
     return reply.text, [
         (call["name"], json.loads(call.get("input") or call.get("arguments") or "{}")) for call in reply.calls
     ]
-
-
-def _converse(body: bytes) -> tuple[str, Calls]:
-    reply = converseclient.received(body)
-    return reply.text, _of_dicts(reply.calls)
-
-
-def _interactions(body: bytes) -> tuple[str, Calls]:
-    reply = interactionsclient.received(body)
-    return reply.text, _of_dicts(reply.calls)
-
-
-def _invoke(body: bytes) -> tuple[str, Calls]:
-    reply = invokeclient.received(body)
-    return reply.text, _of_dicts(reply.calls)
 
 
 def _gemini(form: geminiclient.Body) -> Callable[[bytes], tuple[str, Calls]]:
@@ -111,58 +103,31 @@ def _ollama(body: bytes) -> tuple[str, Calls]:
     return got.text, list(got.calls)
 
 
+def _as_message(wire: str, form: Form, client: Any, prefix: str, **more: Any) -> Spoken:
+    """An API that says what Messages says: its client puts that into Messages' words, with their ids."""
+
+    def said(pieces: Sequence[str]) -> bytes:
+        return bytes(client.written(anthropicclient.stream([anthropicclient.text(*pieces)])))
+
+    return Spoken(wire, form, said, _heard(client.received), _ids(client.received, prefix), **more)
+
+
 SPOKEN = {
-    "openai_chat": Spoken(
-        "openai_chat",
-        "sse",
-        chatclient.stream,
-        _chat,
-        lambda body: [call["id"] for call in chatclient.received(body).choices[0].calls],
-    ),
-    "cohere": Spoken(
-        "cohere",
-        "sse",
-        cohereclient.said,
-        _cohere,
-        lambda body: [call["id"] for call in cohereclient.received(body).calls],
-    ),
+    "openai_chat": Spoken("openai_chat", "sse", chatclient.stream, _heard(_chat), _ids(_chat)),
+    "cohere": Spoken("cohere", "sse", cohereclient.said, _heard(cohereclient.received), _ids(cohereclient.received)),
     "openai_responses": Spoken(
         "openai_responses",
         "sse",
         lambda pieces: responsesclient.written(responsesclient.stream([list(pieces)])),
-        _responses,
+        _heard(responsesclient.received),
         lambda body: [item["call_id"] for item in responsesclient.received(body).items if "call_id" in item],
     ),
-    "anthropic": Spoken(
-        "anthropic",
-        "sse",
-        lambda pieces: anthropicclient.written(anthropicclient.stream([anthropicclient.text(*pieces)])),
-        _anthropic,
-        lambda body: [call["id"] for call in anthropicclient.received(body).calls],
+    "anthropic": replace(_as_message("anthropic", "sse", anthropicclient, ""), heard=_anthropic),
+    "bedrock_converse": _as_message(
+        "bedrock_converse", "eventstream", converseclient, "tooluse_", edited=converseclient.edited
     ),
-    "bedrock_converse": Spoken(
-        "bedrock_converse",
-        "eventstream",
-        lambda pieces: converseclient.written(anthropicclient.stream([anthropicclient.text(*pieces)])),
-        _converse,
-        lambda body: [call["id"].replace("toolu_", "tooluse_") for call in converseclient.received(body).calls],
-        converseclient.edited,
-    ),
-    "bedrock": Spoken(
-        "bedrock",
-        "eventstream_chunks",
-        lambda pieces: invokeclient.written(anthropicclient.stream([anthropicclient.text(*pieces)])),
-        _invoke,
-        lambda body: [call["id"].replace("toolu_", "toolu_bdrk_") for call in invokeclient.received(body).calls],
-        invokeclient.edited,
-    ),
-    "gemini_interactions": Spoken(
-        "gemini_interactions",
-        "sse",
-        lambda pieces: interactionsclient.written(anthropicclient.stream([anthropicclient.text(*pieces)])),
-        _interactions,
-        lambda body: [call["id"].replace("toolu_", "call_") for call in interactionsclient.received(body).calls],
-    ),
+    "bedrock": _as_message("bedrock", "eventstream_chunks", invokeclient, "toolu_bdrk_", edited=invokeclient.edited),
+    "gemini_interactions": _as_message("gemini_interactions", "sse", interactionsclient, "call_"),
     "gemini, events": Spoken("gemini", "sse", _gemini_said("sse"), _gemini("sse"), lambda _: []),
     "gemini, array": Spoken("gemini", "json_array", _gemini_said("json_array"), _gemini("json_array"), lambda _: []),
     "ollama": Spoken(

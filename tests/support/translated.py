@@ -5,7 +5,7 @@ and damaged calls (`damagedcalls`) say holds for it, too.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -171,39 +171,49 @@ INTERACTIONS_LACKS = (
 )
 CLAUDE, NOVA = "anthropic.claude-made-up-v1:0", "us.amazon.nova-made-up-v1:0"
 
-TRANSLATED = {
-    "cohere": Translated(
-        "cohere", "sse", CHAT, chat_request, cohereclient.written, cohereclient.received, COHERE_LACKS
+
+def _both(api: Translated, said: Callable[[bytes], bytes], heard: Callable[[bytes], Any]) -> Iterator[Translated]:
+    """An API's streams, and its whole replies."""
+    yield from (api, replace(api, form="whole", said=said, heard=heard))
+
+
+_APIS = {
+    "cohere": _both(
+        Translated("cohere", "sse", CHAT, chat_request, cohereclient.written, cohereclient.received, COHERE_LACKS),
+        cohereclient.whole,
+        cohereclient.understood,
     ),
-    "cohere, whole": Translated(
-        "cohere", "whole", CHAT, chat_request, cohereclient.whole, cohereclient.understood, COHERE_LACKS
+    "converse": _both(
+        Translated(
+            "bedrock_converse", "eventstream", MESSAGES, converse_request,
+            converseclient.written, converseclient.received, CONVERSE_LACKS,
+        ),
+        converseclient.whole,
+        converseclient.understood,
     ),
-    "converse": Translated(
-        "bedrock_converse", "eventstream", MESSAGES, converse_request,
-        converseclient.written, converseclient.received, CONVERSE_LACKS,
+    "claude": _both(
+        Translated(
+            "bedrock", "eventstream_chunks", MESSAGES, claude_request,
+            invokeclient.written, invokeclient.received, model=CLAUDE,
+        ),
+        bytes,
+        _heard_claude,
     ),
-    "converse, whole": Translated(
-        "bedrock_converse", "whole", MESSAGES, converse_request,
-        converseclient.whole, converseclient.understood, CONVERSE_LACKS,
+    "nova": _both(
+        Translated(
+            "bedrock", "eventstream_chunks", MESSAGES, nova_request,
+            invokeclient.nova, invokeclient.received_nova, NOVA_LACKS, NOVA,
+        ),
+        converseclient.whole,
+        _heard_nova,
     ),
-    "claude": Translated(
-        "bedrock", "eventstream_chunks", MESSAGES, claude_request,
-        invokeclient.written, invokeclient.received, model=CLAUDE,
-    ),
-    "claude, whole": Translated("bedrock", "whole", MESSAGES, claude_request, bytes, _heard_claude, model=CLAUDE),
-    "nova": Translated(
-        "bedrock", "eventstream_chunks", MESSAGES, nova_request,
-        invokeclient.nova, invokeclient.received_nova, NOVA_LACKS, NOVA,
-    ),
-    "nova, whole": Translated(
-        "bedrock", "whole", MESSAGES, nova_request, converseclient.whole, _heard_nova, NOVA_LACKS, NOVA
-    ),
-    "interactions": Translated(
-        "gemini_interactions", "sse", MESSAGES, interactions_request,
-        interactionsclient.written, interactionsclient.received, INTERACTIONS_LACKS,
-    ),
-    "interactions, whole": Translated(
-        "gemini_interactions", "whole", MESSAGES, interactions_request,
-        interactionsclient.whole, interactionsclient.understood, INTERACTIONS_LACKS,
+    "interactions": _both(
+        Translated(
+            "gemini_interactions", "sse", MESSAGES, interactions_request,
+            interactionsclient.written, interactionsclient.received, INTERACTIONS_LACKS,
+        ),
+        interactionsclient.whole,
+        interactionsclient.understood,
     ),
 }  # fmt: skip
+TRANSLATED = {name if api.streams else f"{name}, whole": api for name, apis in _APIS.items() for api in apis}

@@ -12,6 +12,7 @@ MENDED = [
     pytest.param(OBJECT * 2, OBJECT, ["repeated_arguments"], id="twice"),
     pytest.param(OBJECT + "\n" + OBJECT * 2, OBJECT + "\n", ["repeated_arguments"], id="three times"),
     pytest.param(ENCODED, OBJECT, ["double_encoded"], id="as a string"),
+    pytest.param('"{\\"re\\": \\"\\d\\"}"', '{"re": "\\d"}', ["double_encoded"], id="a backslash that escapes nothing"),
     pytest.param(f" {ENCODED} ", f" {OBJECT} ", ["double_encoded"], id="as a string between blanks"),
     pytest.param(f'"{ENCODED[1:-1] * 2}"', OBJECT, ["double_encoded", "repeated_arguments"], id="twice in a string"),
     pytest.param(

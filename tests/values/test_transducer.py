@@ -17,7 +17,8 @@ from support.growth import grows_with_its_input
 from support.repository import shared_path
 from support.transducing import Outcome, run
 from toolcalls.values.conversion import is_json
-from toolcalls.values.transducer import MAX_DEPTH, Transducer
+from toolcalls.values.spans import decoded_end, spans
+from toolcalls.values.transducer import MAX_DEPTH, Path, Transducer
 
 
 def whole(text: str, **options: bool) -> Outcome:
@@ -118,6 +119,32 @@ def test_jsontestsuite() -> None:
             assert not got.done or got.repairs or left or has_surrogates(text), row["name"]
     assert counted["accept"] >= 95
     assert counted["reject"] >= 188
+
+
+def values_in(text: str, path: Path = (), at: int = 0) -> list[tuple[Path, str, int]]:
+    """The way to each value in a container, its first character and its offset, in their order."""
+    found: list[tuple[Path, str, int]] = []
+    for step, begin, _ in spans(text, at, decoded_end) if text[at] in "[{" else ():
+        place = (*path, None if isinstance(step, int) else step)
+        found += [(place, text[begin], begin), *values_in(text, place, begin)]
+    return found
+
+
+@given(st.dictionaries(any_text, json_values, max_size=3), st.booleans(), st.integers(1, 9))
+def test_each_value_is_told_with_the_way_to_it_when_it_begins(
+    value: dict[str, Any], ascii_only: bool, size: int
+) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only)
+    told: list[tuple[Path, str, int]] = []
+    reader = Transducer(watch=lambda path, char, offset: told.append((path, char, offset)))
+    for at in range(0, len(text), size):
+        reader.feed(text[at : at + size])
+        assert [one[2] for one in told] == [one[2] for one in values_in(text) if one[2] < at + size]
+    assert [one[1:] for one in told] == [one[1:] for one in values_in(text)]
+    assert [joined("/".join(map(str, one[0]))) for one in told] == [
+        joined("/".join(map(str, one[0]))) for one in values_in(text)
+    ]
+    assert reader.path == ()
 
 
 # --- repairs ----------------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """AWS event streams: cut into messages and written again. botocore's own reader says what a client makes of them."""
 
 import base64
-import itertools
 import json
 import struct
 from typing import Any
@@ -13,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.exchanges import of_request, run
+from support.splitting import cut, one_byte, read
 from toolcalls.request import Request
 from toolcalls.wires import all_wires, eventstream
 from toolcalls.wires.eventstream import BrokenMessage, Message
@@ -36,25 +36,6 @@ def as_client(body: bytes) -> tuple[list[tuple[dict[str, Any], bytes]], bool]:
     except (ParserError, struct.error, UnicodeDecodeError, KeyError):
         return found, True
     return found, False
-
-
-def read(splitter: EventStream, chunks: list[bytes]) -> list[Frame]:
-    """All frames of a body; checks on the way that no byte is lost, added, or left when the body is over."""
-    frames = [frame for chunk in chunks for frame in splitter.feed(chunk)]
-    frames += splitter.flush()
-    assert b"".join(frame.raw for frame in frames) == b"".join(chunks)
-    assert all(frame.raw for frame in frames)
-    assert splitter.flush() == []
-    return frames
-
-
-def cut(body: bytes, places: list[int]) -> list[bytes]:
-    edges = sorted({0, len(body), *(place for place in places if place < len(body))})
-    return [body[a:b] for a, b in itertools.pairwise(edges)]
-
-
-def one_byte(body: bytes) -> list[bytes]:
-    return cut(body, list(range(len(body))))
 
 
 def payloads(frames: list[Frame]) -> list[bytes]:

@@ -1,7 +1,6 @@
 """frames.py: SSE and NDJSON bodies, however they are cut, spelt or ended."""
 
 import base64
-import itertools
 import json
 from typing import Any
 
@@ -10,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.repository import shared_path
+from support.splitting import cut, one_byte, read
 from toolcalls.wires.frames import NDJSON, SSE, Frame, event
 
 BOM = b"\xef\xbb\xbf"
@@ -17,25 +17,6 @@ BOM = b"\xef\xbb\xbf"
 
 def suite(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in shared_path(f"suites/{name}").read_text(encoding="utf-8").splitlines()]
-
-
-def read(splitter: SSE | NDJSON, chunks: list[bytes]) -> list[Frame]:
-    """All frames of a body; checks on the way that no byte is lost, added, or left when the body is over."""
-    frames = [frame for chunk in chunks for frame in splitter.feed(chunk)]
-    frames += splitter.flush()
-    assert b"".join(frame.raw for frame in frames) == b"".join(chunks)
-    assert all(frame.raw for frame in frames)
-    assert splitter.flush() == []
-    return frames
-
-
-def one_byte(body: bytes) -> list[bytes]:
-    return [body[place : place + 1] for place in range(len(body))]
-
-
-def cut(body: bytes, places: list[int]) -> list[bytes]:
-    edges = sorted({0, len(body), *(place for place in places if place < len(body))})
-    return [body[a:b] for a, b in itertools.pairwise(edges)]
 
 
 def payloads(frames: list[Frame]) -> list[tuple[bytes, bool]]:

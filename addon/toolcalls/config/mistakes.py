@@ -27,7 +27,7 @@ class Mistake(Exception):
 
 
 def config_error(source: str, mistakes: list[Mistake]) -> ConfigError:
-    """Mistakes in one file, or in what else `source` names."""
+    """An error for mistakes in one file, or in whatever else `source` names."""
     ordered = sorted(mistakes, key=lambda mistake: mistake.line)
     return ConfigError(*(_printable(f"{source}:{mistake.line}: {mistake}") for mistake in ordered))
 
@@ -38,12 +38,12 @@ def _printable(text: str) -> str:
 
 
 def short(text: str) -> str:
-    """As much of a text as a mistake shows."""
+    """The beginning of a text, as much as a mistake shows."""
     return text if len(text) <= 60 else text[:60] + "…"
 
 
 def quote(text: str) -> str:
-    """The same in quotes."""
+    """`short`, in quotes."""
     return f'"{short(text)}"'
 
 

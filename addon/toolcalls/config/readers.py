@@ -56,7 +56,6 @@ def as_mapping(node: Node, where: str, *, may_be_empty: bool = False) -> dict[st
 
 
 def as_text(node: Node, where: str, what: str = "text") -> str:
-    """Text, whatever is in it."""
     if not isinstance(node.value, str):
         raise expected(f"{what} (in quotes if need be)", node, where)
     return node.value
@@ -80,8 +79,6 @@ def as_choice(node: Node, where: str, names: Collection[str], or_else: str = "",
 
 
 def flag(name: str) -> Reader:
-    """A key that is true or false."""
-
     def read(node: Node, where: str) -> dict[str, Any]:
         if not isinstance(node.value, bool):
             raise expected("true or false", node, where)

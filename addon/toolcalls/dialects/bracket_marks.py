@@ -8,12 +8,12 @@ only, and a name that is there must be a declared one.
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import accept, own_arguments
+from toolcalls.shapes.json.json_arguments import own_arguments
 from toolcalls.shapes.json.marked_json import MarkedJson
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -56,15 +56,11 @@ _MOST = 320  # characters of it
 _LINE_ENDS = 4
 
 
-class _Marks:
+class _Marks(Grammar):
     name = "bracket_marks"
     place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
+    opening = (*_MARKS, *_ATTRIBUTED)
     _json = MarkedJson("bracket_marks", opening=_MARKS, closing=_CLOSERS, line="\n")
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The marks, and those with an attribute up to its value."""
-        return (*_MARKS, *_ATTRIBUTED)
 
     # Reading
 
@@ -97,9 +93,8 @@ class _Marks:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """One mark a call."""
-        return self._json.write(calls, tools)
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        return self._json.write([call], tools)
 
 
 def _head(scan: Scanner, pattern: re.Pattern[str], ahead: int, tools: Toolbox) -> Step[re.Match[str] | None]:

@@ -20,7 +20,7 @@ Input: {"path": "src/a.ts"}""",
 DIALECT = NameInWords(
     "flattened_history",
     opening=("[Previous assistant tool use]",),
-    before="Tool:",
+    label="Tool:",
     behind=(("Input:", ()),),
     layout="[Previous assistant tool use]\nTool: {name}\nInput: {json}",
 )

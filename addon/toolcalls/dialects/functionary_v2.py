@@ -6,7 +6,8 @@ the next one begins.
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, json_call
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, json_call
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members

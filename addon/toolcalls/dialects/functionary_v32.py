@@ -8,7 +8,7 @@ import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, checked, json_call
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, checked, json_call
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

@@ -7,11 +7,11 @@ its headers so (openai/codex #15822, livekit/agents-js #1632).
 """
 
 import re
-from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.jsonvalue import checked, json_call, whole_value
+from toolcalls.shapes.json.json_arguments import checked, json_call
+from toolcalls.shapes.json.json_values import whole_value
 from toolcalls.shapes.json.strict_calls import calls_meant
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -61,10 +61,10 @@ _BREAKS = (*_FRAMES, *_CALLS, "<|end|>", "<|start|>", "<|call|>")
 _TOKENS = ("<|call|>", "<|end|>", "<|return|>")
 
 
-class _Stripped:
+class _Stripped(Grammar):
     name = "harmony_stripped"
     place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
+    between = "assistant"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The beginnings of headers."""
@@ -139,11 +139,9 @@ class _Stripped:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """A message a call; "" for no calls."""
-        return "assistant".join(
-            f"commentary to={_PREFIX}{call.name} json{call.arguments}" for call in map(checked, calls)
-        )
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        checked(call)
+        return f"commentary to={_PREFIX}{call.name} json{call.arguments}"
 
 
 def _to(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -6,15 +6,15 @@ a whole call, so a call is held until its JSON has ended; only where there is no
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.call_block import CallRules, Commit
 from toolcalls.shapes.json.call_object import CallObject
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import accept, checked
+from toolcalls.shapes.json.json_arguments import checked
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -35,7 +35,7 @@ _MAX_INFO = 64
 
 
 @dataclass(frozen=True)
-class Marker:
+class Marker(Grammar):
     """The form with the words that are looked for; the first is written.
 
     max_payload_chars   how long the JSON of one call may be, 0 for any length
@@ -48,7 +48,6 @@ class Marker:
     place: OpenerPlace = "line"
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The words."""
         return self.markers
 
     # Reading
@@ -95,13 +94,9 @@ class Marker:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One word and one object a call, each on a line of its own; "" for no calls."""
-        blocks = []
-        for call in calls:
-            checked(call._replace(name=call.name.strip()))
-            blocks.append(f'{self.markers[0]}\n{{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}')
-        return "\n".join(blocks)
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        checked(call._replace(name=call.name.strip()))
+        return f'{self.markers[0]}\n{{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}'
 
 
 def _measured(scan: Scanner, reading: Step[CallObject]) -> Step[tuple[CallObject, int]]:

@@ -22,7 +22,7 @@ _OPENINGS = tuple(f"<function_call>{gap}```typescript" for gap in ("", "\n"))
 DIALECT = NameInWords(
     "minimax_text01",
     opening=_OPENINGS,
-    before="functions.",
+    label="functions.",
     behind=(("(", (")", "```")),),
     layout=_OPENINGS[0] + "\nfunctions.{name}({json})\n```",
 )

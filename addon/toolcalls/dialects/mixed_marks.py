@@ -5,12 +5,9 @@ several forms mix them. It is asked before the forms whose marks these are, and 
 with another form's tag, or with an object that names a call, directly after it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS
 from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.shapes.tags.form import FunctionTags, TagForm
 from toolcalls.text.scanner import Scanner, Step
@@ -46,15 +43,10 @@ _MOST_MARKS = 3
 _FIRST_KEYS = tuple(f"{mark}{key}{mark}" for key in (*NAMES, *ARGUMENTS) for mark in "\"'")
 
 
-@dataclass(frozen=True)
-class _Mixed:
-    name: str
+class _Mixed(Grammar):
+    name = "mixed_marks"
     place: OpenerPlace = "anywhere"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The marks."""
-        return _OPENED
+    opening = _OPENED
 
     # Reading
 
@@ -120,9 +112,8 @@ class _Mixed:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """Hermes' form after Mistral's token."""
-        return "\n".join(f"{_OPENED[0]}{_JSON.write([call], tools)}" for call in calls)
+    def write_call(self, call: Call, tools: Toolbox) -> str:
+        return f"{_OPENED[0]}{_JSON.write([call], tools)}"
 
 
 _CLOSED = tuple(closer for closers in _CLOSERS.values() for closer in closers)
@@ -131,4 +122,4 @@ _BARE = MarkedJson("mixed_marks", opening=(), closing=(*_CLOSED, "</tool_call>")
 _FUNCTION = FunctionTags("mixed_marks", wrappers=("tool_call",))
 _INVOKE = TagForm("mixed_marks", wrappers=("function_calls",))
 
-DIALECT = _Mixed("mixed_marks")
+DIALECT = _Mixed()

@@ -6,14 +6,14 @@ after it but further such sentences and the tokens with which the model closes a
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolcalls.events import Repair
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.brokenjson import skip_json
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import argument_object, is_double_encoded, whole_value
+from toolcalls.shapes.json.json_arguments import argument_object, is_double_encoded
+from toolcalls.shapes.json.json_values import whole_value
 from toolcalls.shapes.words import check_name
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS
@@ -55,14 +55,10 @@ class _Told:
         self.repairs.append(name)
 
 
-class _Narrated:
+class _Narrated(Grammar):
     name = "narrated_calls"
     place: OpenerPlace = "start"
-    stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """How the sentence begins."""
-        return _OPENERS
+    opening = _OPENERS
 
     # Reading
 
@@ -120,12 +116,10 @@ class _Narrated:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """A sentence a call."""
-        for call in calls:
-            check_name(call.name, "in a sentence")
-            members(call.arguments)
-        return "\n".join(f"{_OPENERS[0]}{call.name} (call_1) with arguments: {call.arguments}" for call in calls)
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        check_name(call.name, "in a sentence")
+        members(call.arguments)
+        return f"{_OPENERS[0]}{call.name} (call_1) with arguments: {call.arguments}"
 
 
 DIALECT = _Narrated()

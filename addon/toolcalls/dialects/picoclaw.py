@@ -16,4 +16,4 @@ ABOUT = About(
     call=Call("shell", '{"command": "ls"}'),
 )
 
-DIALECT = NameInTag("picoclaw", start="<", closing="</{name}>", wrapper=("<toolcall>", "</toolcall>"))
+DIALECT = NameInTag("picoclaw", start="<", closing="</{name}>", before="<toolcall>", after="</toolcall>", between="")

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from toolcalls.insight.damage import sentence_of
 from toolcalls.insight.turn import Turn
-from toolcalls.insight.vocabulary.glossary import BROKE_OFF, EMPTY, FAILED_REQUEST, LEAK, NEEDS_LOOK
-from toolcalls.insight.vocabulary.notes import NOTES
+from toolcalls.insight.vocabulary.glossary import BROKE_OFF, EMPTY, FAILED_REQUEST, LEAK
 from toolcalls.insight.vocabulary.reasons import help_for
 from toolcalls.insight.vocabulary.statuses import DAMAGED, FAILED_STATUS
+from toolcalls.insight.vocabulary.words import NEEDS_LOOK, NOTES
 
 GROUPS = 500  # that are kept apart; turns of more than these are counted as `OTHERS`
 OTHERS = "(others)"

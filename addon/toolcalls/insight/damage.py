@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from toolcalls.insight.vocabulary.notes import NOTES
-from toolcalls.insight.vocabulary.reasons import REASONS
-from toolcalls.insight.vocabulary.statuses import STATUSES
+from toolcalls.insight.vocabulary.words import NOTES, REASONS, STATUSES
 from toolcalls.mending.mended import defect_of
 
 IN_TEXT = "call_in_text"

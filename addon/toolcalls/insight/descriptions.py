@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from toolcalls.insight.vocabulary.entries import A_CALL, Description, StatusEntry
-from toolcalls.insight.vocabulary.reasons import REASONS
-from toolcalls.insight.vocabulary.statuses import AS_MADE, NOT_GOT, STATUSES
+from toolcalls.insight.vocabulary.statuses import AS_MADE, NOT_GOT
+from toolcalls.insight.vocabulary.words import REASONS, STATUSES
 from toolcalls.values.conversion import members
 
 _NAME = 80  # characters of a tool's name, or of an argument's

@@ -23,7 +23,7 @@ from toolcalls.insight.session_page import Block, outcome_strip, quoted, session
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.totals import Links, attention, conformance, cost, models
 from toolcalls.insight.turn import Turn
-from toolcalls.insight.vocabulary.outcomes import OUTCOMES
+from toolcalls.insight.vocabulary.words import OUTCOMES
 from toolcalls.route import Price
 
 TITLE = "Tool calls"
@@ -187,7 +187,7 @@ class Changes:
         self._blocks: dict[str, tuple[str, int]] = {}
 
     def put(self, blocks: Sequence[Block]) -> None:
-        """The page as it is now."""
+        """Set the blocks of the page as it is now."""
         was, self._blocks = self._blocks, {}
         changed = [block.key for block in blocks] != list(was)
         for block in blocks:
@@ -199,7 +199,6 @@ class Changes:
 
     @property
     def blocks(self) -> list[Block]:
-        """The page as it is now."""
         return [Block(key, html) for key, (html, _) in self._blocks.items()]
 
     def since(self, revision: int) -> list[list[str | None]]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from toolcalls.insight.report import visible
 from toolcalls.insight.scorecard import Row
-from toolcalls.insight.vocabulary.outcomes import OUTCOMES
+from toolcalls.insight.vocabulary.words import OUTCOMES
 
 BARS = 10  # names in one plot; the table beside it has all
 _LABEL = 22  # characters

@@ -25,7 +25,7 @@ _MARKS = (b"sage", b"eval_count")  # usage, usageMetadata; Ollama has them at th
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Microseconds since the reply's headers; None for what did not happen or was not measured."""
+    """Microseconds since the reply's headers; None for a moment that did not come or was not measured."""
 
     first_byte: int | None = None
     first_argument: int | None = None

@@ -12,8 +12,8 @@ from typing import Any
 from toolcalls.events import Defect, Note, Verdict
 from toolcalls.insight.damage import damage_of
 from toolcalls.insight.vocabulary.fields import DAMAGE, EXCHANGE_FIELDS, VERDICT_FIELDS
-from toolcalls.insight.vocabulary.reasons import REASONS
 from toolcalls.insight.vocabulary.statuses import DAMAGED, FAILED_STATUS, IN_SUMMARY, MENDED, SEVERITY
+from toolcalls.insight.vocabulary.words import REASONS
 from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.exchange import Exchange
 
@@ -112,7 +112,7 @@ def verdict_data(verdict: Verdict, lane: int = 0, call: ClientCall | None = None
 
 
 def note_data(note: Note, lane: int) -> dict[str, Any]:
-    """What was noticed of the reply; `mended` is there only where it is true."""
+    """One note on the reply; `mended` is a member only where it is true."""
     data = {"rule": note.rule, "text": note.text, "warns": note.warns, "lane": lane}
     return {**data, "mended": True} if note.mended else data
 

@@ -61,7 +61,6 @@ class Body:
         return dict(islice(found, SETTINGS))
 
     def text(self, key: str) -> str:
-        """A member that is a string, "" for any other."""
         return rawjson.word(self.members, key)
 
     def beginning(self, count: int) -> "Body":

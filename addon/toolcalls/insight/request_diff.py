@@ -70,7 +70,7 @@ def common(before: RequestSummary, now: RequestSummary) -> int:
 
 
 def between(before: RequestSummary, now: RequestSummary) -> Difference:
-    """What `now` says that `before` did not."""
+    """The changes from `before` to `now`."""
     shared = common(before, now)
     old, new = before.messages[shared:], now.messages[shared:]
     kept, changes = _compared(old, new)

@@ -13,7 +13,7 @@ from toolcalls.insight.descriptions import form_without_dialect
 from toolcalls.insight.model_totals import Totals
 from toolcalls.insight.turn import Turn, Verdict
 from toolcalls.insight.vocabulary.entries import Outcome
-from toolcalls.insight.vocabulary.outcomes import OUTCOMES
+from toolcalls.insight.vocabulary.words import OUTCOMES
 
 ROWS = 200  # names of one table
 OTHERS = "(others)"
@@ -29,7 +29,6 @@ class Row:
 
     @property
     def total(self) -> int:
-        """All calls of this name."""
         return sum(self.counts.values())
 
     def rate(self, *outcomes: Outcome) -> float:
@@ -68,7 +67,6 @@ class Scorecard:
 
     @property
     def total(self) -> Row:
-        """All calls."""
         counts: Counter[Outcome] = Counter()
         for row in self._counts["model"].values():
             counts.update(row)

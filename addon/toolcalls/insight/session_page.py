@@ -16,9 +16,8 @@ from toolcalls.insight.sessions import Session
 from toolcalls.insight.text_diff import rewording
 from toolcalls.insight.turn import Turn, Verdict
 from toolcalls.insight.turn_sides import arguments, fetched, is_delivered, sides
-from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.insight.vocabulary.reasons import help_for, with_sentence
-from toolcalls.insight.vocabulary.repairs import REPAIRS
+from toolcalls.insight.vocabulary.words import OUTCOMES, REPAIRS
 from toolcalls.insight.waterfall import phases, waterfall
 from toolcalls.route import Price
 

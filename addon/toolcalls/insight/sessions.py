@@ -77,7 +77,7 @@ class Session:
 
     @cached_property
     def rendered(self) -> dict[str, tuple[object, str]]:
-        """What a page has made of it: by its link there, with what else it was made of."""
+        """The parts that a page has rendered of it, by their address, each with what else it depends on."""
         return {}
 
     def tokens(self) -> Tokens:
@@ -138,7 +138,6 @@ class Sessions:
 
     @property
     def count(self) -> int:
-        """How many sessions there are."""
         return len(self._order)
 
     @property
@@ -147,7 +146,6 @@ class Sessions:
         return self._messages
 
     def turn(self, id_: str) -> Turn | None:
-        """The turn of a flow."""
         return self._turns.get(id_)
 
     def turns(self) -> Iterable[Turn]:
@@ -201,11 +199,9 @@ class Sessions:
         return [self._session(id_) for _, id_ in reversed(self._order[max(0, len(self._order) - count) :])]
 
     def one(self, id_: str) -> Session | None:
-        """The session with this id."""
         return self._session(id_) if id_ in self._ids else None
 
     def title(self, turn: Turn) -> str:
-        """The title of a turn's session."""
         return self._session(turn.session).title
 
     def place(self, turn: Turn) -> int:

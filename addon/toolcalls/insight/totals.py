@@ -13,7 +13,7 @@ from toolcalls.insight.model_totals import PERCENTILES, TIMES, Durations, ModelT
 from toolcalls.insight.prices import cost_of, currency_of, money
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.turn import Turn
-from toolcalls.insight.vocabulary.glossary import NEEDS_LOOK
+from toolcalls.insight.vocabulary.words import NEEDS_LOOK
 from toolcalls.route import Price
 
 _GROUPS, _MODELS, _SERVERS = 12, 30, 30  # rows; of servers, each with its kinds of damage

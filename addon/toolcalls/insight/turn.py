@@ -21,8 +21,7 @@ from toolcalls.insight.redaction import redacted_text, redacted_url
 from toolcalls.insight.replies import Lane, Moments, Reply
 from toolcalls.insight.report import NO_CALLS
 from toolcalls.insight.vocabulary.entries import Outcome
-from toolcalls.insight.vocabulary.reasons import REASONS
-from toolcalls.insight.vocabulary.statuses import STATUSES
+from toolcalls.insight.vocabulary.words import REASONS, STATUSES
 from toolcalls.values.usage import Tokens
 
 ARGUMENTS = 4000  # characters of a call's arguments that are kept
@@ -132,7 +131,6 @@ class Turn:
 
     @property
     def seconds(self) -> float | None:
-        """How long the exchange took."""
         known = [one for one in (self.ended, self.after(self.moments.end)) if one is not None]
         return max(known, default=None)
 

@@ -75,7 +75,7 @@ def _written(turn: Turn) -> str:
 
 
 def _cut(shown: str, size: int, text: str) -> str:
-    """What is shown, and how much more there is."""
+    """The text as far as it is shown, and how much more there is."""
     left = size - len(text.removesuffix("…"))
     return f"{shown}<small> {counted(left, 'character')} more</small>" if text.endswith("…") and left > 0 else shown
 
@@ -91,12 +91,12 @@ def _call(verdict: Verdict) -> str:
 
 
 def copied(what: str, text: str) -> str:
-    """A button that copies a text, which is in it. The page's script shows it."""
+    """A button that copies a text, which it holds. The page's script shows it."""
     return f'<button type="button" class="copy" data-copy="{escaped_lines(text)}">copy {what}</button>' if text else ""
 
 
 def fetched(words: str, id_: str, what: str) -> str:
-    """A button that copies what mitmweb's page answers of an exchange."""
+    """A button that copies the answer of mitmweb's page about an exchange."""
     address = f"/toolcalls/copy?what={what}&id={quote(id_, safe='', errors='backslashreplace')}"
     return f'<button type="button" class="copy" data-from="{escaped(address)}">copy {words}</button>'
 

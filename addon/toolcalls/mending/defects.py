@@ -11,8 +11,9 @@ from typing import Any
 
 from toolcalls.events import Defect
 from toolcalls.mending import markup
+from toolcalls.values.spans import place_of
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.values.validation import Step, defect_of, place_of, pointer, type_of
+from toolcalls.values.validation import Step, defect_of, pointer, type_of
 
 _MOST = 16  # defects of one call
 

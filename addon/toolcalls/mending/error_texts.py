@@ -35,7 +35,7 @@ _OPENER = re.compile(r"[{\[]")
 
 
 def generations_in(body: bytes) -> list[tuple[str, str]]:
-    """What an error's body quotes of the model's, each text once, with the words or the field that say so."""
+    """The texts of the model that an error's body quotes, each once, with the words or the field that introduce it."""
     if len(body) > _MOST:
         return []
     found: dict[str, str] = {}

@@ -9,6 +9,7 @@ A reply is one message: a choice, or all blocks and items of a reply that has th
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 from toolcalls.events import Note, ReplyDefect
 from toolcalls.mending.error_texts import note_of
@@ -54,7 +55,6 @@ class MessageWatch:
         return not self.head or (self.head[0] in "<[" and len(self.head) < _HEAD)
 
     def thought(self, text: str) -> None:
-        """The next piece of reasoning."""
         self.reasoned += len(text)
         if self.says or self.natives:
             return
@@ -64,24 +64,24 @@ class MessageWatch:
             self._kept -= len(self.reasoning.popleft())
 
     def ended(self, reason: str) -> None:
-        """A finish reason; some servers send one with every frame."""
+        """Note a finish reason; some servers send one with every frame."""
         if self.finishes[-1:] != [reason]:
             self.finishes = [*self.finishes[-8:], reason]
 
     def called(self) -> None:
-        """A native call has begun, or an entry that begins none."""
+        """Note a native call that begins, or an entry that begins none."""
         self.natives += 1
         self.forget_reasoning()
 
     def forget_reasoning(self) -> None:
-        """Nobody will look for a call in it."""
+        """Drop the reasoning: nobody will look for a call in it."""
         if self.says or self.natives:
             self.reasoning.clear()
             self._kept = 0
 
     @property
     def only_reasons(self) -> bool:
-        """Whether all of the message so far is reasoning, and all of that is kept."""
+        """Whether the message is nothing but reasoning so far, and all of that is kept."""
         silent = not (self.says or self.natives or self.has_other)
         return silent and bool(self.reasoning) and self._kept == self.reasoned
 
@@ -96,6 +96,7 @@ class MessageWatch:
         return any(self.head.startswith(tag) for tag in REASONING_TAGS)
 
 
+@dataclass(slots=True, eq=False)
 class ReplyWatch:
     """All messages of one reply.
 
@@ -106,39 +107,29 @@ class ReplyWatch:
     is_error        the reply has the status of an error: there is no message
     """
 
-    def __init__(
-        self,
-        calls_in: CallsIn,
-        *,
-        says_calls: bool,
-        stop_answers: bool,
-        carries_calls: bool,
-        is_error: bool = False,
-    ) -> None:
-        self._calls_in = calls_in
-        self._says_calls = says_calls
-        self._stop_answers = stop_answers
-        self._carries_calls = carries_calls
-        self._is_error = is_error
-        self._messages: dict[int, MessageWatch] = {}
-        self._payloads: deque[bytes] = deque(maxlen=_PAYLOADS)
-        self._error: bytes | None = None
-        self._unread = False  # a payload that cannot be read may hold a call
-        self._passed_over = False  # something of the reply was not read, which may be its end
+    calls_in: CallsIn
+    says_calls: bool = field(kw_only=True)
+    stop_answers: bool = field(kw_only=True)
+    carries_calls: bool = field(kw_only=True)
+    is_error: bool = field(default=False, kw_only=True)
+    _messages: dict[int, MessageWatch] = field(default_factory=dict, init=False)
+    _payloads: deque[bytes] = field(default_factory=lambda: deque(maxlen=_PAYLOADS), init=False)
+    _error: bytes | None = field(default=None, init=False)
+    _unread: bool = field(default=False, init=False)  # a payload that cannot be read may hold a call
+    _passed_over: bool = field(default=False, init=False)  # something of the reply was not read, which may be its end
 
     def message(self, number: int) -> MessageWatch:
-        """The message with this number."""
         found = self._messages.get(number)
         if found is None:
             found = self._messages[number] = MessageWatch()
         return found
 
     def payload(self, payload: bytes, *, known: bool) -> None:
-        """A payload that came. `known`: it has events of the reply."""
+        """Note a payload. `known`: it holds events of the reply."""
         self._payloads.append(payload)
         if not known and any(word in payload for word in _CALLS):
             self._unread = True
-        if not known and (self._is_error or b'"error"' in payload[:_BEGINNING]):
+        if not known and (self.is_error or b'"error"' in payload[:_BEGINNING]):
             self._error = payload
 
     def passed_over(self) -> None:
@@ -146,11 +137,11 @@ class ReplyWatch:
         self._unread = self._passed_over = True
 
     def notes(self) -> Iterator[tuple[int, Note]]:
-        """What is to be said when the reply has ended as it should, each note with its message's number."""
+        """The notes on a reply that has ended as it should, each with its message's number."""
         quoted = self._quoted()
         if quoted is not None:
             yield min(self._messages, default=0), quoted
-        if self._is_error:
+        if self.is_error:
             return
         if not self._messages and self._payloads and self._error is None and not self._unread:
             self.message(0)
@@ -168,8 +159,8 @@ class ReplyWatch:
         reasons = [reason for reason in message.finishes if reason]
         latest = reasons[-1] if reasons else ""
         calls = message.natives + message.lifted
-        if self._carries_calls:
-            if not message.finishes or (not reasons and self._says_calls):
+        if self.carries_calls:
+            if not message.finishes or (not reasons and self.says_calls):
                 if self._error is None and not self._passed_over and (calls or message.says or not message.has_other):
                     yield _note("no_finish")
             elif message.natives and self._denies(reasons, latest):
@@ -183,7 +174,7 @@ class ReplyWatch:
         silent = not (calls or message.says or message.has_other or self._unread)
         if not silent or self._error is not None or latest in _NO_ANSWER:
             return
-        if self._carries_calls and message.reasoning and (names := self._calls_in(message.all_reasoning)):
+        if self.carries_calls and message.reasoning and (names := self.calls_in(message.all_reasoning)):
             yield _note("call_in_reasoning", ", ".join(name[:80] for name in names[:4]))
         yield _note("empty", self._said(message, latest))
 
@@ -192,7 +183,7 @@ class ReplyWatch:
         if "tool_calls" in reasons or latest in _CUT:
             return False
         if latest == "stop":
-            return self._says_calls and not self._stop_answers
+            return self.says_calls and not self.stop_answers
         return latest != "pause_turn"
 
     def _said(self, message: MessageWatch, latest: str) -> str:

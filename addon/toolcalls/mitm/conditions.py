@@ -14,9 +14,9 @@ from typing import get_args
 from toolcalls.dialects import all_dialects
 from toolcalls.events import Reason, Text, Verdict
 from toolcalls.flows.judging import Recorded, decoded_events
-from toolcalls.insight.vocabulary.conditions import BEYOND_THEM, CONDITIONS
 from toolcalls.insight.vocabulary.entries import ConditionNumber
 from toolcalls.insight.vocabulary.reasons import failing, with_sentence
+from toolcalls.insight.vocabulary.words import BEYOND_THEM, CONDITIONS
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
 from toolcalls.route import Route, Taken

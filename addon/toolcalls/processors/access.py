@@ -133,7 +133,7 @@ class Gate:
 
     @property
     def denies(self) -> bool:
-        """Whether a call that no rule is about is blocked."""
+        """Whether calls that no rule is about are blocked."""
         return self._access.default == "deny"
 
 
@@ -164,7 +164,7 @@ class Judgement:
         return any(condition.asks(usual) for rule, _ in self._known for condition in rule.conditions)
 
     def learn(self, key: str, raw: str) -> None:
-        """One argument is final."""
+        """Take one final argument."""
         if self.refusal is not None:
             return
         for rule, known in self._known:
@@ -234,7 +234,7 @@ class _Known:
         self.failed = False
 
     def learn(self, key: str, raw: str, work: Work) -> None:
-        """One argument. Raises whatever its value or a pattern makes go wrong."""
+        """Take one argument. Raises whatever its value or a pattern makes go wrong."""
         for number, condition in enumerate(() if self.failed else self._rule.conditions):
             if condition.argument in {key, "*"}:
                 met, before = condition.holds(raw, work), self._met.get(number)

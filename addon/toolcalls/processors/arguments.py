@@ -5,14 +5,12 @@ Strategy: one pass that only counts brackets and strings finds where a member en
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from toolcalls.values.conversion import members
 from toolcalls.values.json_tokenizer import Marks
 
-_STRUCTURE = re.compile(r'["{}\[\],]')
 # Arguments in which tools that call other tools are given that call's own, some as JSON in a string.
 _CARRIERS = frozenset({"arguments", "args", "input", "kwargs", "parameters", "params"})
 
@@ -26,7 +24,7 @@ class Arguments:
         self._text: list[str] = []  # of the member that has not ended
         self._comma = False  # the latest member had one after it
         self._depth = 0
-        self._marks = Marks(_STRUCTURE)
+        self._marks = Marks("{}[],")
         self.broken = False
         self.whole = False
 

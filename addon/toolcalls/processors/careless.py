@@ -75,7 +75,7 @@ class CarelessReading:
         return self._taken()
 
     def _read(self) -> None:
-        """Find the tags in what is not read yet."""
+        """Find the tags in the text that is not read yet."""
         base = self._begun
         work = self._kept.text(base, self._end) or ""
         ends = self._kept.ends(base, self._end)

@@ -8,7 +8,7 @@ from toolcalls.processors.careless_tags import calls_in_objects
 
 
 class Hidden(Exception):
-    """What follows cannot be judged any more, so it must not be shown; the text says why."""
+    """What follows cannot be judged, so it must not be shown; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Candidate:
     closed: dict[str, tuple[int, tuple[str, ...], int]] = field(default_factory=dict)
 
     def restart(self, place: int) -> None:
-        """Nothing that counts is between its tag and a place: it has been removed."""
+        """Forget all that came between the tag and a place: it has been removed."""
         self.held = self.again = False
         self.held_from = self.inside = place
         self.closed.clear()

@@ -55,7 +55,6 @@ class CarelessMessages:
         self.hidden = ""
 
     def passes(self, text: str) -> bool:
-        """Whether the next text is shown at once. If so, it has been read."""
         if self._tail or self._held or self._shown or self.hidden:
             return False
         if self._form.opener.search(text) is not None or self._begun(text) < len(text):
@@ -64,7 +63,6 @@ class CarelessMessages:
         return True
 
     def feed(self, text: str) -> list[Decided | Forbidden]:
-        """What is decided with the next text. Raises Hidden, after which nothing is decided any more."""
         if self._again < 0:
             self.hidden = "a call may have begun too far before it"
         if self.hidden:
@@ -127,7 +125,7 @@ class CarelessMessages:
         return [(0, len(held), [one for several in removals for one in several[2]])]
 
     def _keep(self, shown: str) -> None:
-        """Remember what later blocks may go on with."""
+        """Remember the text that later blocks may continue."""
         opener = self._form.opener.search(shown)
         begin = self._begun(shown) if opener is None else opener.start()
         self._shown = shown[begin:]
@@ -173,7 +171,7 @@ def _place(removal: _Removal) -> int:
 
 
 def _without(held: str, removals: list[_Removal]) -> str:
-    """What is shown of a text: something is in the place of what goes."""
+    """The text without the parts that go, each replaced by a line end."""
     ends = [0, *(end for _, end, _ in removals)]
     starts = [*(start for start, _, _ in removals), len(held)]
     return "\n".join(held[end:start] for end, start in zip(ends, starts, strict=True))

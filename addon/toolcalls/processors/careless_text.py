@@ -17,17 +17,16 @@ class KeptText:
 
     @property
     def is_large(self) -> bool:
-        """Whether so much is kept that it is time to forget."""
+        """Whether enough is kept that it is time to forget some."""
         return bool(self._places) and self.end - self._places[0] > 2 * LINGERS
 
     def add(self, text: str) -> None:
-        """The next text."""
         self._places.append(self.end)
         self._pieces.append(text)
         self.end += len(text)
 
     def boundary(self) -> None:
-        """A block ends here."""
+        """Note that a block ends here."""
         if self._boundaries[-1:] != [self.end]:
             self._boundaries = [*self._boundaries[-_BOUNDARIES:], self.end]
 
@@ -40,7 +39,7 @@ class KeptText:
         return [place for place in self._boundaries if start < place < end]
 
     def forget(self, place: int) -> None:
-        """What comes before a place is not asked for any more."""
+        """Drop the text before a place, which nobody asks for any more."""
         first = max(bisect_right(self._places, place) - 1, 0)
         del self._places[:first], self._pieces[:first]
 

@@ -51,7 +51,7 @@ class WordForm:
 
 
 def _bounded[T](several: Iterator[T]) -> Iterator[T]:
-    """The same. Raises ValueError where there are more than anybody looks at."""
+    """The items unchanged. Raises ValueError where there are more than are ever looked at."""
     for number, one in enumerate(several):
         if number >= _MOST:
             raise ValueError("too many calls")
@@ -178,7 +178,7 @@ def _continue(text: str, tools: Toolbox) -> Iterator[WordCall]:  # noqa: ARG001 
 
 
 def _spelt(value: str) -> Iterator[str]:
-    """A value as JSON: as the text that it is, and as the value that it spells."""
+    """The JSON values that a text may be: the text itself, and the value that it spells."""
     yield as_json(value)
     if value.startswith('"'):
         try:
@@ -244,7 +244,7 @@ _KEYED = re.compile(rf'"(?:{"|".join(sorted(_CALLED))})"\s*:', re.IGNORECASE)
 
 
 def _outermost(text: str, start: int, end: int) -> Iterator[tuple[int, int, Members]]:
-    """The objects that are in no other one, and their places."""
+    """The objects that are inside no other one, with their places."""
     decoder = json.JSONDecoder(object_pairs_hook=Members, parse_int=str, parse_float=str, strict=False)
     failed = 0
     brace = _BRACE.search(text, start, end)
@@ -286,7 +286,7 @@ _ENDS = ("", '"', "]", '"]')  # of which a value may lack one
 
 
 def _closed(written: str) -> str:
-    """A value that may lack its end, as JSON; what is none is a text."""
+    """A value that may lack its end, as JSON; as a text if it is none."""
     for end in _ENDS:
         try:
             return json.dumps(json.loads(written + end, strict=False), ensure_ascii=False)

@@ -12,7 +12,7 @@ _ENDS = {_CDATA: "]]>", _COMMENT: "-->"}
 
 
 def blanked(text: str) -> str:
-    """The same length, and nothing to be found in comments and CDATA."""
+    """The text with comments and CDATA replaced by as many characters in which nothing is found."""
     parts: list[str] = []
     at = 0
     for start, end, _ in _sections(text, _COMMENT, _CDATA):
@@ -22,12 +22,11 @@ def blanked(text: str) -> str:
 
 
 def without_comments(text: str) -> str:
-    """What is not in comments."""
     return "".join(part for part, _ in _parts(text, _COMMENT, keep=False))
 
 
 def without_marks(text: str) -> str:
-    """CDATA without what is around it."""
+    """The text without the marks around CDATA."""
     return "".join(part for part, _ in _parts(text, _CDATA, keep=True))
 
 

@@ -6,6 +6,7 @@ message to the client. Text waits here until that has decided it.
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from toolcalls.events import Change, Event, Markup, Removed, Text, Verdict
 from toolcalls.processors.careless import CarelessReading
@@ -16,6 +17,7 @@ from toolcalls.processors.steering import TextInserter, notice
 from toolcalls.values.conversion import quote
 
 
+@dataclass(slots=True, eq=False)
 class GuardedText:
     """One lane's text after `ScreenedText`, as the most careless parser would read what that leaves (`careless`).
 
@@ -23,40 +25,32 @@ class GuardedText:
     notices   a removed call leaves a notice; its text goes into the next request
     """
 
-    def __init__(
-        self,
-        screened: ScreenedText,
-        reading: CarelessReading | CarelessMessages,
-        inserter: TextInserter,
-        dialect: str | None,
-        *,
-        notices: bool,
-    ) -> None:
-        self._screened = screened
-        self._reading = reading
-        self._inserter = inserter
-        self._dialect = dialect
-        self._notices = notices
-        self._given: deque[str] = deque()  # what `screened` was given and has not decided, whose marks it may blank
-        self._given_at = 0  # how many characters of the first one it has
-        self._passed = False  # `screened` has shown the text that is read next
-        self._queue: deque[Event | str] = deque()
-        self._at = 0  # how many characters of the first one are decided
-        self._late: list[Decided | Forbidden] = []  # decided because another lane went on
+    screened: ScreenedText
+    reading: CarelessReading | CarelessMessages
+    inserter: TextInserter
+    dialect: str | None
+    notices: bool = field(kw_only=True)
+    # What `screened` was given and has not decided, whose marks it may blank; how many characters of the first it has.
+    _given: deque[str] = field(default_factory=deque, init=False)
+    _given_at: int = field(default=0, init=False)
+    _passed: bool = field(default=False, init=False)  # `screened` has shown the text that is read next
+    _queue: deque[Event | str] = field(default_factory=deque, init=False)
+    _at: int = field(default=0, init=False)  # how many characters of the first one are decided
+    _late: list[Decided | Forbidden] = field(default_factory=list, init=False)  # decided because another lane went on
 
     @property
     def removing(self) -> bool:
         """Whether a call is being removed, and its verdict or its end has not come yet."""
-        return self._screened.removing or self._reading.removing
+        return self.screened.removing or self.reading.removing
 
     def passes(self, text: str) -> bool:
-        self._passed = self._screened.passes(text)
-        if not self._passed or self._queue or not self._inserter.quiet or self._reading.owner is not self:
+        self._passed = self.screened.passes(text)
+        if not self._passed or self._queue or not self.inserter.quiet or self.reading.owner is not self:
             return False
-        if not self._reading.passes(text):
+        if not self.reading.passes(text):
             return False
         self._passed = False
-        self._inserter.shown(text)
+        self.inserter.shown(text)
         return True
 
     def read(self, text: str) -> Iterator[Event | str]:
@@ -65,14 +59,14 @@ class GuardedText:
             yield from self._read(Text(text))
             return
         self._given.append(text)
-        for what in self._screened.read(text):
+        for what in self.screened.read(text):
             yield from self._read(self._as_given(what))
 
     def finish(self) -> Iterator[Event | str]:
-        for what in self._screened.finish():
+        for what in self.screened.finish():
             yield from self._read(self._as_given(what))
-        if self._reading.owner is self:
-            yield from self._decided(self._reading.boundary())
+        if self.reading.owner is self:
+            yield from self._decided(self.reading.boundary())
         else:
             late, self._late = self._late, []
             yield from self._decided(late)
@@ -100,13 +94,13 @@ class GuardedText:
             else:
                 yield what
             return
-        owner = self._reading.owner
+        owner = self.reading.owner
         if owner is not self:
             if isinstance(owner, GuardedText):
-                owner._late.extend(self._reading.boundary())
-            self._reading.owner = self
+                owner._late.extend(self.reading.boundary())
+            self.reading.owner = self
         self._queue.append(what)
-        yield from self._decided(self._reading.feed(text))
+        yield from self._decided(self.reading.feed(text))
 
     def _decided(self, outcomes: Iterable[Decided | Forbidden]) -> Iterator[Event | str]:
         for outcome in outcomes:
@@ -114,22 +108,22 @@ class GuardedText:
                 yield from self._consumed(outcome.size, shown=outcome.shown)
                 continue
             refusal = outcome.refusal
-            text = notice(refusal.rule) if self._notices and refusal.text else refusal.text
+            text = notice(refusal.rule) if self.notices and refusal.text else refusal.text
             # What was on both sides of the call must not become one tag.
-            yield self._inserter.insert(text) or "\n"
+            yield self.inserter.insert(text) or "\n"
             before = (outcome.name, f"{{{','.join(f'{quote(key)}:{raw}' for key, raw in outcome.arguments)}}}")
             yield Verdict(
                 "blocked",
                 refusal.reason,
-                self._dialect,
+                self.dialect,
                 outcome.name,
                 outcome.start,
                 outcome.end,
                 rule=refusal.rule,
                 changes=(Change(refusal.rule, before, None),),
             )
-        if self._reading.hidden:
-            raise Hidden(self._reading.hidden)
+        if self.reading.hidden:
+            raise Hidden(self.reading.hidden)
 
     def _consumed(self, size: int, *, shown: bool) -> Iterator[Event | str]:
         """The next `size` characters are decided, with what is among them."""
@@ -145,10 +139,10 @@ class GuardedText:
             if not text:
                 yield what
             elif shown:
-                apart = self._inserter.separator(part)
+                apart = self.inserter.separator(part)
                 if apart:
                     yield apart
-                self._inserter.shown(part)
+                self.inserter.shown(part)
                 yield part if isinstance(what, str) else Text(part)
             elif not isinstance(what, str):
                 yield Removed(part)

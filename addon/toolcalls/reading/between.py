@@ -12,7 +12,7 @@ from toolcalls.reading.unopened_reasoning import UnopenedReasoning
 from toolcalls.reading.wrappers import Wrappers
 from toolcalls.route import Route
 from toolcalls.text.lookalike import LookAlike
-from toolcalls.text.scanner import SPACE, Scanner
+from toolcalls.text.scanner import SPACE, Scanner, past
 
 
 class Between:
@@ -164,9 +164,7 @@ class Between:
         """
         scan, openers, message_start = self._scan, self._place.openers, self._place.message_start
         while True:
-            text, at = scan.text, scan.pos
-            while at < len(text) and text[at] in SPACE:
-                at += 1
+            text, at = scan.text, past(scan.text, scan.pos)
             scan.take(at - scan.pos)
             if at < len(text):
                 ended = scan.ended

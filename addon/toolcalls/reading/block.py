@@ -2,8 +2,6 @@
 
 The reader opens a block at an opener and closes it when the grammar is done. The ledger decides what becomes of the
 text and the calls in between.
-
-Past 300 lines by a little: each report of a grammar is one short method, and all of them decide on the same call.
 """
 
 from toolcalls.events import Reason, Repair
@@ -128,12 +126,10 @@ class Block:
     # Calls (`shapes.CallSink`)
 
     def expect(self, name: str) -> None:
-        """What comes is a call of this tool, as far as is known, and begins when all of it has been read."""
         if self._declines(self._ledger.tools.resolve(name), None, self._start) is None:
             self._ledger.expect()
 
     def begin(self, name: str, refused: Reason | None = None) -> str:
-        """A call's name is complete and its arguments follow: the commit point."""
         tool = self._ledger.tools.resolve(name)
         self._begin(tool, refused, respelt=tool != name.strip() and tool in self._ledger.tools)
         return tool
@@ -172,7 +168,6 @@ class Block:
             raise Quoted
 
     def piece(self, json: str) -> None:
-        """The next piece of the argument JSON."""
         ledger = self._ledger
         candidate = ledger.current
         ledger.limits.reported_at = ledger.text.at
@@ -185,7 +180,6 @@ class Block:
             ledger.exceed(candidate, limit)
 
     def collect(self, size: int) -> bool:
-        """So many characters more wait in the grammar. Returns False where nobody wants them."""
         ledger = self._ledger
         candidate = ledger.current
         ledger.limits.reported_at = ledger.text.at
@@ -197,7 +191,6 @@ class Block:
         return candidate.reason is None
 
     def end(self) -> None:
-        """Every argument is closed."""
         ledger = self._ledger
         candidate = ledger.current
         ledger.limits.reset()
@@ -214,13 +207,12 @@ class Block:
         self._hold()
 
     def fail(self) -> None:
-        """The arguments cannot be read any further. A call that was committed stays open, as if it were cut off."""
         ledger = self._ledger
         candidate = ledger.current
         if candidate is None or candidate.reason is not None:
             return
         candidate.reason = "bad_arguments"
-        if candidate.index is not None:
+        if candidate.index is not None:  # it stays open, as if it were cut off
             ledger.leave_open(candidate)
             return
         if ledger.overflows():
@@ -231,27 +223,23 @@ class Block:
         ledger.show()
 
     def note_repair(self, name: Repair) -> None:
-        """The grammar accepted something that its dialect does not write."""
         current = self._ledger.current
         if current is not None and name not in current.repairs:
             current.repairs.append(name)
 
     def leave_open(self, closers: tuple[str, ...]) -> None:
-        """The block ends, and its wrapper was not closed; () where it was."""
         self.open_wrapper = closers
 
     # The dialect's frame (`shapes.CallSink`)
 
     def may_remove_frame(self) -> bool:
-        """Whether the frame of a message may be removed here."""
         return self._call_policy.lift and self._call_policy.remove_frames and not self._ledger.quoted
 
     def begins_line(self) -> bool:
-        """Whether the block is at the start of a line, or after a frame."""
         return self._begins_line
 
     def mark_frame(self) -> None:
-        """What was consumed and is undecided is frame. After a call that waits it goes with the call, or stays."""
+        # After a call that waits it goes with the call, or stays.
         self.framed = True
         if self._ledger.waiting and self._ledger.overflows():
             self._ledger.spill()
@@ -260,13 +248,11 @@ class Block:
         self._hold()
 
     def mark_text(self) -> None:
-        """What was consumed and is undecided is text."""
         self.framed = True
         self._ledger.show()
         self._hold()
 
     def mark_reasoning(self) -> None:
-        """What was consumed and is undecided is the model's reasoning."""
         self.framed = True
         if self._ledger.waiting:  # reasoning after a call that counts only at the end: then it was none
             self._ledger.decline_waiting("not_terminal", self._start - self._ledger.text.drained)

@@ -81,14 +81,14 @@ class Ledger:
 
     def streams(self, piece: str) -> CallPiece | None:
         """What a piece that is all string argument is to the call, None where it cannot leave as it comes."""
-        candidate = self.current
-        if candidate is None or candidate.index is None or self.text.fate is not Fate.TAKEN:
+        candidate, text = self.current, self.text
+        if candidate is None or candidate.index is None or text.fate is not Fate.TAKEN:
             return None
         made = escape(piece)
         size = candidate.size + len(made)
         if size > self._half:
             return None
-        self.text.drained += len(piece)
+        text.drained += len(piece)
         self.scan.streamed += len(piece)
         candidate.size = size
         return CallPiece(candidate.index, made)

@@ -6,8 +6,6 @@ opener with a name is found by what comes before the name, then by the name, the
 
 That holds for `ORDINARY` names. Others (with quotes, with letters that no tag takes) are written in a way of their own
 by some dialects, so a table has their openers in full.
-
-A few lines over 300: what is looked up must agree with the tables that are built for it, character by character.
 """
 
 import re
@@ -17,8 +15,9 @@ from typing import NamedTuple
 
 from toolcalls.shapes import Dialect
 from toolcalls.text.any_of import AnyOf, any_literal
-from toolcalls.text.scanner import begins_another, prefixes_of
+from toolcalls.text.scanner import begins_another, past, prefixes_of
 
+BLANKS = " \t"
 NOTHING = re.compile(r"(?!)")
 _LINE = re.compile(r"[\n\r][ \t]*+")
 _HEAD = 3  # characters of an opener or a name by which it is looked up
@@ -243,11 +242,11 @@ class Literals:
 
     def maybe_in_line(self, text: str, *, line_start: bool) -> bool:
         """The same for the starts of lines."""
-        if line_start and self.maybe_at(text, past_blanks(text, 0)):
+        if line_start and self.maybe_at(text, past(text, 0, BLANKS)):
             return True
         if self._is_not_in(text, at_line=True):
             last = max(text.rfind("\n"), text.rfind("\r")) + 1
-            return last > 0 and self.maybe_at(text, past_blanks(text, last))
+            return last > 0 and self.maybe_at(text, past(text, last, BLANKS))
         return any(self.maybe_at(text, line.end()) for line in _LINE.finditer(text))
 
     def maybe_at(self, text: str, begin: int) -> bool:
@@ -276,7 +275,7 @@ class Literals:
     def at_line(self, text: str, start: int, limit: int, *, line_start: bool) -> int:
         """Where the first one at the start of a line begins, up to `limit`; -1 for none."""
         if line_start:
-            begin = past_blanks(text, start)
+            begin = past(text, start, BLANKS)
             if begin <= limit and self.at(text, begin):
                 return begin
         for line in _LINE.finditer(text, start, min(len(text), limit + 1)):
@@ -319,10 +318,3 @@ class Literals:
     def whole_tail(self, text: str, begin: int) -> int:
         """`begin` when all that stands from there to the end may become one, else len(text)."""
         return begin if begin < len(text) and self.arriving(text, begin) else len(text)
-
-
-def past_blanks(text: str, at: int) -> int:
-    """Where the first character from `at` on stands that is neither a space nor a tab."""
-    while at < len(text) and text[at] in " \t":
-        at += 1
-    return at

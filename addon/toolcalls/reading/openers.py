@@ -6,8 +6,6 @@ Models leak a stray word alone in front of an opener; where a dialect names such
 
 Two kinds of marks are found on the way that open no call: a closer of reasoning, after which a message begins, and,
 after the first call, the markup of tool results that a model invents (`invented_results.py`).
-
-A little over 300 lines: finding, holding and the sets of literals must agree about every cut, and are read together.
 """
 
 import re
@@ -15,11 +13,11 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from toolcalls.reading.invented_results import INVENTED_RESULTS
-from toolcalls.reading.opener_tables import ORDINARY, PROBE, Literals, Names, Owners, Table, past_blanks
+from toolcalls.reading.opener_tables import BLANKS, ORDINARY, PROBE, Literals, Names, Owners, Table
 from toolcalls.shapes import Dialect, OpenerPlace
 from toolcalls.text.lookalike import LookAlike, LookAlikes, Spellings
 from toolcalls.text.quoting_marks import REASONING_CLOSERS
-from toolcalls.text.scanner import SPACE, Search, prefixes_of
+from toolcalls.text.scanner import SPACE, Search, past, prefixes_of
 
 MODULE = "functions."  # in front of a tool's name in the header of a call; no prose has such a word with a colon
 # After its first letter, which is in all prose: whether it is that word, or the text ends inside it. A word that
@@ -39,27 +37,6 @@ class Opener(NamedTuple):
     stray: int
     literal: str
     dialects: Dialects
-
-
-@lru_cache(maxsize=64)
-def openers_of(
-    dialects: Dialects,
-    names: tuple[str, ...],
-    *,
-    anywhere: bool,
-    results: bool,
-    wrappers: tuple[str, ...] = (),
-    closers: tuple[str, ...] = (),
-) -> "Openers":
-    """The openers of these dialects where tools of these names are declared; the turns of a session share them.
-
-    anywhere   whole-message dialects count at the start of any line (`lenient`), and inside one where a declared tool's
-               name follows the bracket
-    results    invented results are looked for
-    wrappers   opening tags of elements around calls, looked for at the start of a line
-    closers    closing tags of such an element, looked for anywhere
-    """
-    return Openers(dialects, names, anywhere=anywhere, results=results, wrappers=wrappers, closers=closers)
 
 
 class _Places:
@@ -133,7 +110,14 @@ def _spellings(dialects: Dialects, names: tuple[str, ...], *, anywhere: bool) ->
 
 
 class Openers:
-    """The openers of some dialects for one request's tools. Never changes."""
+    """The openers of some dialects where tools of these names are declared. Never changes.
+
+    anywhere   whole-message dialects count at the start of any line (`lenient`), and inside one where a declared tool's
+               name follows the bracket
+    results    invented results are looked for
+    wrappers   opening tags of elements around calls, looked for at the start of a line
+    closers    closing tags of such an element, looked for anywhere
+    """
 
     def __init__(
         self,
@@ -178,7 +162,7 @@ class Openers:
         """Whether anything in `piece`, after which more may come, is or may become an opener. None is missed."""
         if self._inline.maybe(piece):
             return True
-        if message_start and self._message.maybe_at(piece, _past_space(piece, 0)):
+        if message_start and self._message.maybe_at(piece, past(piece, 0)):
             return True
         if not piece.isascii() and self._looks.find(piece, 0, len(piece)):
             return True
@@ -202,14 +186,14 @@ class Openers:
         """
         begin = limit = self._first_at(text, start, line_start=line_start)
         if message_start and self._message.longest:
-            at_message = _past_space(text, start)
+            at_message = past(text, start)
             begin = at_message if at_message <= limit and self._message.at(text, at_message) else limit
         if begin == len(text):
             return None
         sets = [self._inline]
         if self._start.longest and _begins_line(text, start, begin, line_start=line_start):
             sets.append(self._start)
-        if message_start and self._message.longest and _past_space(text, start) >= begin:
+        if message_start and self._message.longest and past(text, start) >= begin:
             sets.append(self._message)
         if not ended:
             # It may be the beginning of a longer one, or are inside one that began before it.
@@ -274,11 +258,11 @@ class Openers:
         if self._start.longest:
             line = max(text.rfind("\n", start), text.rfind("\r", start)) + 1
             if line or line_start:
-                begin = min(begin, self._start.whole_tail(text, past_blanks(text, line or start)))
+                begin = min(begin, self._start.whole_tail(text, past(text, line or start, BLANKS)))
             if line and self._start.spans and len(text) - line < self._start.longest:
                 begin = min(begin, self._spanning(text, start, line, line_start=line_start))
         if message_start and self._message.longest:
-            begin = min(begin, self._message.whole_tail(text, _past_space(text, start)))
+            begin = min(begin, self._message.whole_tail(text, past(text, start)))
         if begin < len(text):  # the opener that is arriving may have a stray word before it, or be one
             begin = self._stray(self._places.stray_before, text, start, begin, line_start=line_start)
         return min(begin, self._stray_from(text, start, line_start=line_start))
@@ -290,7 +274,7 @@ class Openers:
         before = max(text.rfind("\n", start, line), text.rfind("\r", start, line)) + 1
         if not (before or line_start):
             return len(text)
-        return self._start.whole_tail(text, past_blanks(text, before or start))
+        return self._start.whole_tail(text, past(text, before or start, BLANKS))
 
     def _stray_from(self, text: str, start: int, *, line_start: bool) -> int:
         if not (line_start or "\n" in text or "\r" in text):
@@ -307,6 +291,9 @@ class Openers:
         tail = text[begin:end] if at_line_start else "x" + text[begin:end]
         found = pattern.search(tail)
         return end if found is None else found.start(1) + begin - (0 if at_line_start else 1)
+
+
+openers_of = lru_cache(maxsize=64)(Openers)  # the turns of a session share them
 
 
 def _longest(standing: list[dict[str, Owners]]) -> tuple[str, Dialects]:
@@ -343,12 +330,6 @@ def _looked_for(place: OpenerPlace, literal: str, *, anywhere: bool) -> str:
         return "start" if anywhere else "message"
     word = literal[0].isalnum() and not literal.startswith(MODULE)
     return "start" if place == "start" or (place == "anywhere" and word) else "inline"
-
-
-def _past_space(text: str, at: int) -> int:
-    while at < len(text) and text[at] in SPACE:
-        at += 1
-    return at
 
 
 def _begins_line(text: str, start: int, at: int, *, line_start: bool) -> bool:

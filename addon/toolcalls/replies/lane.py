@@ -13,7 +13,7 @@ from toolcalls.events import CallEnd, CallPiece, CallStart, Markup, Reason
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.calls import Calls
 from toolcalls.replies.row import Row
-from toolcalls.replies.short_ways import passing_piece, passing_text, streamed_piece
+from toolcalls.replies.short_ways import numbered_piece, passing_piece, passing_text, streamed_piece
 from toolcalls.replies.stages import ITEMS, End, Item, Native
 from toolcalls.text.markdown import Position
 
@@ -51,6 +51,7 @@ class Lane:
         self._ways = _ways(tuple([stage.looks_at for stage in stages]))
         self.passes = passing_text(reader, row)
         self.passes_piece = passing_piece(row, calls)
+        self._numbered = numbered_piece(row)
         self._streamed = streamed_piece(row, self._behind)
 
     # In
@@ -68,8 +69,9 @@ class Lane:
         if len(events) == 2:
             markup, made = events
             if isinstance(made, CallPiece) and isinstance(markup, Markup):  # the usual piece inside a call
-                items = self._streamed(markup, made)
-                if items is not None:
+                if self._numbered is not None:
+                    return markup, self._numbered(made)
+                if (items := self._streamed(markup, made)) is not None:
                     return items
         return self._through(events)
 
@@ -155,7 +157,9 @@ class Lane:
         """What becomes of items that were read at once."""
         for feed in self._fed_at_once:
             items = feed(items)
-        return self._behind(items)
+        out: list[Item] = []
+        self._take(items, 0, out)
+        return out
 
     def _behind(self, items: Iterable[Item]) -> list[Item]:
         """The same for items after the stages that are fed all at once."""

@@ -17,6 +17,9 @@ from toolcalls.reading.reader import Reader
 from toolcalls.replies.calls import Calls
 from toolcalls.replies.row import Row
 from toolcalls.replies.stages import Item
+from toolcalls.replies.stages.act import Act
+from toolcalls.replies.stages.thoughts import Thoughts
+from toolcalls.replies.stages.write import Write
 
 # What becomes of a piece of a native call that takes its short way: it leaves, or the client is given its call later.
 type PieceFate = Literal["leaves", "goes"]
@@ -27,19 +30,24 @@ def passing_text(reader: Reader, row: Row) -> Callable[[str], bool]:
     thoughts, act, write = row.thoughts, row.act, row.write
     if row.reread is not None or row.screen is not None:
         return lambda _: False  # they read it once more
-    asked: list[Callable[[str], bool]] = []
+    passes: Callable[[str], bool] = reader.passes
+    if act is not None:
+        passes = _with_act(act, passes)
     if thoughts is not None:
-        asked.append(lambda _: thoughts.done)
-    if write is not None:
-        asked.append(lambda _: write.holds_nothing)
-    if act is not None:
-        asked.append(act.quiet)
-    asked.append(reader.passes)
-    if act is not None:
-        asked.append(act.passed)
-    if write is not None:
-        asked.append(write.passed)
-    return _all(asked)
+        passes = _after_thoughts(thoughts, passes)
+    return passes if write is None else _with_write(write, passes)
+
+
+def _with_act(act: Act, read: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda piece: act.quiet(piece) and read(piece) and act.passed(piece)
+
+
+def _after_thoughts(thoughts: Thoughts, read: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda piece: thoughts.done and read(piece)
+
+
+def _with_write(write: Write, read: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda piece: write.holds_nothing and read(piece) and write.passed(piece)
 
 
 def passing_piece(row: Row, calls: Calls) -> Callable[[CallPiece], PieceFate | None]:
@@ -59,16 +67,19 @@ def passing_piece(row: Row, calls: Calls) -> Callable[[CallPiece], PieceFate | N
     return fate
 
 
+def numbered_piece(row: Row) -> Callable[[CallPiece], CallPiece] | None:
+    """What becomes of such a piece inside a call in text where no stage but `number` looks at it; else None."""
+    return row.number.numbered if row.act is None and row.write is None else None
+
+
 def streamed_piece(
     row: Row, behind_act: Callable[[Iterable[Item]], Sequence[Item]]
 ) -> Callable[[Markup, CallPiece], Sequence[Item] | None]:
-    """What becomes of the usual two events inside a call in text; None where the row must be asked.
+    """What becomes of the usual two events inside a call in text elsewhere; None where the row must be asked.
 
     behind_act   takes items through the stages after `act`
     """
     act, number, write, screen, reads_again = row.act, row.number, row.write, row.screen, row.reread is not None
-    if act is None and write is None:
-        return lambda markup, piece: (markup, number.numbered(piece))
 
     def streamed(markup: Markup, piece: CallPiece) -> Sequence[Item] | None:
         if (write is None or (write.streams and not reads_again)) and (act is None or act.streams(piece)):
@@ -85,15 +96,3 @@ def streamed_piece(
         return behind_act(act.leaving(left))
 
     return streamed
-
-
-def _all(asked: Sequence[Callable[[str], bool]]) -> Callable[[str], bool]:
-    """One question of several that are asked in order, until one says no."""
-    first, *others = asked
-    if not others:
-        return first
-    second, *others = others
-    if not others:
-        return lambda piece: first(piece) and second(piece)
-    then = _all([second, *others])
-    return lambda piece: first(piece) and then(piece)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Event, Finish, Unplaced
+from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Finish, Unplaced
 from toolcalls.wires import Part
 from toolcalls.wires.frames import Form, Frame
 
@@ -253,8 +253,3 @@ def _is_json(body: bytes) -> bool:
         except (ValueError, RecursionError):
             return False
     return True
-
-
-def is_unplaced(event: Event) -> bool:
-    """Whether an event only says that its frame is to be left out."""
-    return isinstance(event, Unplaced)

@@ -50,6 +50,18 @@ from toolcalls.wires.frames import Frame
 _OPENERS = 64  # how many frames that only open something may wait
 
 
+class Alike:
+    """Frames that differ in nothing but their piece of a native call.
+
+    vanish   nothing is left of one without its piece, as far as is known
+    """
+
+    __slots__ = ("vanish",)
+
+    def __init__(self) -> None:
+        self.vanish = False
+
+
 class WaitingFrame:
     """A frame on its way.
 
@@ -57,13 +69,15 @@ class WaitingFrame:
     undecided  how many of its characters and events have not become anything yet
     changed    whether it must be encoded anew
     can_omit   whether nothing of it is left without its text or its calls
+    alike      the frames that it is like, where its piece of a native call was known by its bytes
     opens      the lane in which it only opens a place for text; `leads` is the frame that it leaves with then
     """
 
-    __slots__ = ("can_omit", "changed", "frame", "leads", "opens", "parts", "undecided")
+    __slots__ = ("alike", "can_omit", "changed", "frame", "leads", "opens", "parts", "undecided")
 
-    def __init__(self, frame: Frame) -> None:
+    def __init__(self, frame: Frame, alike: Alike | None = None) -> None:
         self.frame = frame
+        self.alike = alike
         self.can_omit = False
         self.parts: list[Part] = []
         self.undecided = 0
@@ -106,11 +120,20 @@ class FrameQueue:
             opener.leads = frame
         self._openers = []
 
-    def waits(self, frame: WaitingFrame) -> bool:
-        """Whether a frame cannot leave yet. One that opens something says so only where what it opens stays."""
+    def leaving(self) -> list[WaitingFrame]:
+        """The first frames, as far as they wait for nothing any more."""
+        leaving: list[WaitingFrame] = []
+        for frame in self.frames:
+            if frame.undecided or ((self._openers or frame.leads is not None) and self._waits(frame)):
+                break
+            leaving.append(frame)
+        return leaving
+
+    def _waits(self, frame: WaitingFrame) -> bool:
+        """Whether a frame that is decided waits for others. One that opens something says so only where that stays."""
         if frame.leads is None:
-            return frame.undecided > 0 or frame in self._openers
-        if frame.undecided or frame.leads.undecided:
+            return frame in self._openers
+        if frame.leads.undecided:
             return True
         if frame.opens is not None and frame.leads.changed:
             frame.changed = True

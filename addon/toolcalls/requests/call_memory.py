@@ -69,7 +69,7 @@ class ReplyCall(Protocol):
 
 
 class CallSource(Protocol):
-    """A reply whose calls are remembered: `Exchange`."""
+    """A reply whose calls are remembered, such as an `Exchange`."""
 
     @property
     def decision(self) -> Decision: ...
@@ -140,7 +140,7 @@ class CallMemory:
         return bool(self._calls or self._running)
 
     def reply_started(self, reply: CallSource) -> None:
-        """Search the calls of this reply from now on."""
+        """Begin to search the calls of this reply."""
         if reply.decision.kind == "lift":
             self._running.add(reply)
 

@@ -42,10 +42,10 @@ class Changes(Protocol):
     """What is done to calls and results, in the order of the history. A member that stays is given back as it is."""
 
     def call(self, members: Fields, form: CallForm) -> Fields:
-        """A call."""
+        """The call's members as they should be."""
 
     def result(self, members: Fields, form: ResultForm) -> Fields:
-        """A result."""
+        """The result's members as they should be."""
 
 
 def with_changes(wire: str, body: bytes, changes: Changes) -> bytes | None:

@@ -38,7 +38,7 @@ def tools_in(prompt: str) -> tuple[Tool, ...]:
 
 
 def _schemas(prompt: str) -> Iterator[Tool]:
-    """JSON Schemas. An object that holds others is read whole, so a parameter is no tool."""
+    """The tools in JSON Schema. An object that holds others is read whole, so a parameter is no tool."""
     at = 0
     for _ in range(_MAX_OBJECTS):
         head = _OBJECT.search(prompt, at)
@@ -57,7 +57,7 @@ def _schemas(prompt: str) -> Iterator[Tool]:
 
 
 def _sections(prompt: str) -> Iterator[Tool]:
-    """The Cline family's."""
+    """The tools of prompts like those of the Cline family."""
     if "Parameters:" not in prompt:
         return
     heads = list(_SECTION.finditer(prompt))
@@ -77,7 +77,7 @@ def _sections(prompt: str) -> Iterator[Tool]:
 
 
 def _functions(prompt: str) -> Iterator[Tool]:
-    """OpenHands'."""
+    """The tools of prompts like OpenHands'."""
     if "BEGIN FUNCTION #" not in prompt:  # the expression looks at each line of a long prompt
         return
     at = 0
@@ -128,7 +128,7 @@ def _property(types: str, about: str) -> dict[str, Any]:
 
 
 def _schema(types: str) -> dict[str, Any]:
-    """`string`, `array[integer]`, `string or null`; {} for what is no type of JSON."""
+    """The schema for a type in words: `string`, `array[integer]`, `string or null`; {} for no type of JSON."""
     kinds = [kind.strip() for kind in types.split(" or ")]
     if len(kinds) == 1 and kinds[0].startswith("array[") and kinds[0].endswith("]"):
         return {"type": "array", "items": _schema(kinds[0][6:-1])}

@@ -144,22 +144,26 @@ def _joined(lines: Iterable[str]) -> str:
     return " ".join(filter(None, lines))
 
 
-def line_prefixes(text: str, first: str) -> Iterator[str]:
-    """The forms, as patterns, of what is on its line before `first` in a text."""
+def _places(text: str, first: str) -> Iterator[int]:
+    """Where `first` stands in a text, as far as that is looked at."""
     at = text.find(first)
     for _ in range(_MAX_SEEN):
         if at < 0:
             return
+        yield at
+        at = text.find(first, at + len(first))
+
+
+def line_prefixes(text: str, first: str) -> Iterator[str]:
+    """The forms, as patterns, of what is on its line before `first` in a text."""
+    for at in _places(text, first):
         begin = text.rfind("\n", max(0, at - _MAX_PREFIX - 1), at) + 1
         before = text[begin:at]
         if before.strip(_BLANKS) and (begin or at <= _MAX_PREFIX) and not before[-1].isalnum():
-            parts = _PREFIX_PARTS.split(before)
-            form = "".join(_form(*parts[number : number + 4]) for number in range(0, len(parts), 4))
-            yield form
+            yield (form := _form(before))
             if "@@ " in text:  # a diff with something before its lines
                 yield f"{form}[-+]?"
                 yield f"{_gutter(before)}[-+ ]?+"
-        at = text.find(first, at + len(first))
 
 
 def _gutter(before: str) -> str:
@@ -168,13 +172,16 @@ def _gutter(before: str) -> str:
     """
     gutter = before[:-1] if before[-1] in "-+ " else before
     start = gutter.rstrip()
-    parts = _PREFIX_PARTS.split(start)
-    return "".join(_form(*parts[number : number + 4]) for number in range(0, len(parts), 4)) + re.escape(
-        gutter[len(start) :]
-    )
+    return _form(start) + re.escape(gutter[len(start) :])
 
 
-def _form(other: str, number: str | None = None, space: str | None = None, sign: str | None = None) -> str:
+def _form(before: str) -> str:
+    """The form, as a pattern, in which numbers, white space and marks of a diff may differ."""
+    parts = _PREFIX_PARTS.split(before)
+    return "".join(_part(*parts[number : number + 4]) for number in range(0, len(parts), 4))
+
+
+def _part(other: str, number: str | None = None, space: str | None = None, sign: str | None = None) -> str:
     like = r"[^\S\n]*+[0-9]++[:-]?+" if number else r"[^\S\n]*+" if space else r"[-+ ]?+" if sign else ""
     return re.escape(other) + like
 
@@ -189,14 +196,9 @@ def without_prefixes(text: str, prefix: str) -> str:
 def literal_quotes(text: str, first: str) -> set[str]:
     """The quotes that open a string on its line before `first` in a text."""
     found = set()
-    at = text.find(first)
-    for _ in range(_MAX_SEEN):
-        if at < 0:
-            break
-        before = text[max(0, at - _MAX_PREFIX) : at]
-        before = before[before.rfind("\n") + 1 :]
+    for at in _places(text, first):
+        before = text[max(0, at - _MAX_PREFIX) : at].rpartition("\n")[2]
         found.add(max(_QUOTES, key=before.rfind) if any(quote in before for quote in _QUOTES) else "")
-        at = text.find(first, at + len(first))
     return found - {""}
 
 

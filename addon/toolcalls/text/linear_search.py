@@ -98,9 +98,11 @@ class LinearSearches:
         made, asked = re2.Set.SearchSet(options), list[int]()
         for place, one in enumerate(self._wanted):
             try:
-                spelt = re2.escape(one) if isinstance(one, str) else _spelt(one)
+                spelt = (
+                    (re2.escape(one), True) if isinstance(one, str) else _respelt(one.pattern, one.flags & ~re.UNICODE)
+                )
                 if spelt is not None:
-                    made.Add(spelt)
+                    made.Add(spelt[0])
                     asked.append(place)
             except (re2.error, UnicodeEncodeError):  # too large for RE2; a lone surrogate
                 continue
@@ -111,18 +113,6 @@ class LinearSearches:
             return
         self._search, self._asked = made.Match, tuple(asked)
         self._unspelt = self._all.difference(asked)
-
-
-def _spelt(pattern: re.Pattern[str]) -> str | None:
-    """An expression for texts of any characters, widened where RE2 lacks something; None where there is none."""
-    parser: Any = getattr(re, "_parser", None)
-    if parser is None:
-        return None
-    try:
-        parsed = parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
-        return _Speller(ascii_only=False, whole=False).sequence(parsed, re.RegexFlag(parsed.state.flags), last=True)
-    except (_Unknown, RecursionError):
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,23 +127,39 @@ class _Unknown(Exception):
     """Python's parser says something that this module does not know."""
 
 
+def parsed(text: str, flags: int = 0) -> Any:
+    """An expression as `re`'s own parser reads it. It is none of what Python documents: None where it is missing."""
+    parser: Any = getattr(re, "_parser", None)
+    return None if parser is None else parser.parse(text, flags)
+
+
+def _respelt(text: str, flags: int, *, ascii_only: bool = False, whole: bool = False) -> tuple[str, bool] | None:
+    """An expression for RE2, widened where that lacks something, and whether it was not; None where there is none."""
+    speller = _Speller(ascii_only=ascii_only, whole=whole)
+    try:
+        read = parsed(text, flags)
+        if read is None:
+            return None
+        spelt = speller.sequence(read, re.RegexFlag(read.state.flags), last=True)
+    except (_Unknown, RecursionError):
+        return None
+    return spelt, speller.exact
+
+
 def _compiled(text: str, flags: re.RegexFlag, ascii_only: bool, whole: bool) -> _Program | None:
     """The expression for RE2, None where there is none."""
-    parser: Any = getattr(re, "_parser", None)
-    if parser is None:
+    made = _respelt(text, int(flags), ascii_only=ascii_only, whole=whole)
+    if made is None:
         return None
+    spelt, exact = made
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
     options.max_mem = _MEMORY
     try:
-        parsed = parser.parse(text, int(flags))
-        speller = _Speller(ascii_only=ascii_only, whole=whole)
-        spelt = speller.sequence(parsed, re.RegexFlag(parsed.state.flags), last=True)
-        run = re2.compile((rf"\A(?:{spelt})\z" if whole else spelt).encode(), options)
-    except (_Unknown, RecursionError, re2.error):
+        return _Program(re2.compile((rf"\A(?:{spelt})\z" if whole else spelt).encode(), options), exact)
+    except re2.error:
         return None
-    return _Program(run, speller.exact)
 
 
 class _Speller:

@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from time import thread_time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from toolcalls.text.linear_search import LinearSearch
+from toolcalls.text.linear_search import LinearSearch, parsed
 
 if TYPE_CHECKING:
     import regex
@@ -129,14 +129,11 @@ def compiled(text: str, flags: re.RegexFlag = re.NOFLAG) -> Pattern:
 
 
 def match_widths(text: str) -> tuple[int, int | None]:
-    """How many characters a match of an expression has at least, and at most (None: no end is known).
-
-    `re`'s own parser knows it; it is none of what Python documents, so where it is missing nothing is known.
-    """
-    parser: Any = getattr(re, "_parser", None)
-    if parser is None:
+    """How many characters a match of an expression has at least, and at most (None: no end is known)."""
+    read = parsed(text)
+    if read is None:
         return 0, None
-    least, most = parser.parse(text).getwidth()
+    least, most = read.getwidth()
     return least, most if most < _NO_LIMIT else None
 
 

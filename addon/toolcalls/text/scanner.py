@@ -31,6 +31,13 @@ def prefixes_of(literals: Iterable[str]) -> frozenset[str]:
     return frozenset({literal[:size] for literal in literals for size in range(len(literal))})
 
 
+def past(text: str, at: int, characters: str = SPACE) -> int:
+    """Where the first character from `at` on stands that is none of these; the end of the text for none."""
+    while at < len(text) and text[at] in characters:
+        at += 1
+    return at
+
+
 @lru_cache(maxsize=64)
 def beginnings(marks: tuple[str, ...]) -> tuple[frozenset[str], int]:
     """All proper prefixes of a dialect's own marks, and the length of the longest mark."""
@@ -198,9 +205,12 @@ class Scanner:
 
     def half(self, literal: str) -> int:
         """How many characters at the end of the unread text may begin `literal`."""
-        text, pos = self.text, self.pos
-        sizes = range(min(len(literal) - 1, len(text) - pos), 0, -1)
-        return next((size for size in sizes if text.endswith(literal[:size])), 0)
+        text, at = self.text, max(self.pos, len(self.text) - len(literal) + 1)
+        while (at := text.find(literal[0], at)) >= 0:
+            if literal.startswith(text[at:]):
+                return len(text) - at
+            at += 1
+        return 0
 
     def match(
         self, whole: re.Pattern[str], part: re.Pattern[str], ahead: int, longest: int
@@ -223,9 +233,7 @@ class Scanner:
         """Whether the text has ended inside one of `literals`, `ahead` characters from here, or right before one."""
         if not self.ended:
             return False
-        text, at = self.text, self.pos + ahead
-        while at < len(text) and text[at] in SPACE:
-            at += 1
+        text, at = self.text, past(self.text, self.pos + ahead)
         rest = text[at : at + _in_order(literals)[1]]  # at most as long as the longest of them
         return at + len(rest) == len(text) and any(literal.startswith(rest) for literal in literals)
 

@@ -20,7 +20,9 @@ import json
 import re
 from json.encoder import encode_basestring
 
+from toolcalls.values.json_tokens import STRING as _STRING
 from toolcalls.values.schema import STRING, Types, declared_keys, parameter_types, required_keys
+from toolcalls.values.spans import whole
 
 __all__ = [
     "STRING",
@@ -45,18 +47,17 @@ __all__ = [
 
 _SPACES = " \t\n\r"  # RFC 8259, 2: no other character is white space
 _WS = r"[ \t\n\r]*+"
-_STR = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
 _NUM = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+"
-_FLAT = rf"(?:{_STR}|{_NUM}|true|false|null)"
+_FLAT = rf"(?:{_STRING}|{_NUM}|true|false|null)"
 
 _space = re.compile(_WS)
-_string = re.compile(_STR)
+_string = re.compile(_STRING)
 _number = re.compile(_NUM)
 _scalar = re.compile(_FLAT)
-_key = re.compile(rf"{_WS}({_STR}){_WS}:{_WS}")
+_key = re.compile(rf"{_WS}({_STRING}){_WS}:{_WS}")
 # All flat items that are followed by a comma, in one step; what comes after must be one more item.
 _flat_items = re.compile(rf"(?:{_WS}{_FLAT}{_WS},)*+{_WS}")
-_flat_members = re.compile(rf"(?:{_WS}{_STR}{_WS}:{_WS}{_FLAT}{_WS},)*+")
+_flat_members = re.compile(rf"(?:{_WS}{_STRING}{_WS}:{_WS}{_FLAT}{_WS},)*+")
 
 
 def _end(pattern: re.Pattern[str], text: str, pos: int) -> int:
@@ -128,28 +129,7 @@ def members(text: str) -> list[tuple[str, str]]:
 
     ValueError naming the character offset when the text is not one whole strict JSON object.
     """
-    found: list[tuple[str, str]] = []
-    pos = _end(_space, text, 0)
-    if not text.startswith("{", pos):
-        raise ValueError(f"not a JSON object at offset {pos}")
-    pos = _end(_space, text, pos + 1)
-    if not text.startswith("}", pos):
-        while True:
-            key = _key.match(text, pos)
-            if key is None:
-                raise ValueError(f"not a JSON object: no key at offset {pos}")
-            end = value_end(text, key.end())
-            found.append((_unquote(key[1]), text[key.end() : end]))
-            pos = _end(_space, text, end)
-            if not text.startswith(",", pos):
-                break
-            pos += 1
-        if not text.startswith("}", pos):
-            raise ValueError(f"not a JSON object: neither comma nor brace at offset {pos}")
-    pos = _end(_space, text, pos + 1)
-    if pos != len(text):
-        raise ValueError(f"not a JSON object: more text at offset {pos}")
-    return found
+    return [(str(key), text[start:end]) for key, start, end in whole(text, value_end, "{")]
 
 
 def items(text: str) -> list[str]:
@@ -157,21 +137,7 @@ def items(text: str) -> list[str]:
 
     ValueError naming the character offset when the text is not one whole strict JSON array.
     """
-    found: list[str] = []
-    pos = _end(_space, text, 0)
-    if not text.startswith("[", pos):
-        raise ValueError(f"not a JSON array at offset {pos}")
-    pos = _end(_space, text, pos + 1)
-    while not text.startswith("]", pos) or found:
-        end = value_end(text, pos)
-        found.append(text[pos:end])
-        pos = _end(_space, text, end)
-        if not text.startswith(",", pos):
-            break
-        pos = _end(_space, text, pos + 1)
-    if not text.startswith("]", pos) or _end(_space, text, pos + 1) != len(text):
-        raise ValueError(f"not a JSON array: neither comma nor bracket at offset {pos}")
-    return found
+    return [text[start:end] for _, start, end in whole(text, value_end, "[")]
 
 
 # --- strings ----------------------------------------------------------------------------------------------------------

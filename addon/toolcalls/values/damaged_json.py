@@ -1,10 +1,6 @@
-r"""The `Transducer` for JSON in a model's text, which may have lost its escapes, or have been escaped as a whole.
+"""The `Transducer` for JSON in a model's text, which may have lost its escapes, or have been escaped as a whole.
 
-    nested_quotes   {"a": "say "b""}   → {"a": "say \"b\""}, where nothing else can be read (`lost_escapes`)
-    escaped_quotes  {\"a\": 1}         → {"a": 1}
-    entities        {&quot;a&quot;: 1} → {"a": 1}
-    entities        {"cmd": "a &gt; b"} → {"cmd": "a > b"}, a program (`PROGRAMS`) without `<`, `>` and any other `&`
-    bare_key        {a: 1}             → {"a": 1}, where the first of all keys is bare
+A bare key is tolerated where the first of all keys is one.
 
 Strategy: what does not decide yet is not consumed, and comes again in front of the next piece. An escaped object is
 decoded from escape to escape, and read as what it says. A program is held from its first entity to its end.
@@ -81,13 +77,12 @@ class DamagedJson(Transducer):
     def feed(self, text: str, start: int = 0, *, final: bool = False) -> tuple[str, int]:
         """As the `Transducer`'s; but what does not decide yet is not consumed. `final`: no more text comes."""
         self._final, self._waits = final, False
-        made, end = "", start
-        if self._escaping is None:
-            made, end = super().feed(text, start)
+        made, end = super().feed(text, start) if self._escaping is None else ("", start)
         if self._escaping is not None:
             rest, end = self._feed_escaped(self._escaping, text, end)
             made += rest
-        if self._escaping is not None or self._program is not None:
+            self._plain = False
+        elif self._program is not None:
             self._plain = False
         return made, end
 
@@ -132,13 +127,9 @@ class DamagedJson(Transducer):
         if key and "bare_key" not in self.repairs:
             self._bare_keys = False  # from here on a word may as well be part of a string that lost its escapes
         end = super()._open_string(quote, pos, key=key)
-        if not key and quote == '"' and self._in_object and self._keys[-1] in PROGRAMS and self._escaping is not _HTML:
+        if not key and quote == '"' and self._keys and self._keys[-1] in PROGRAMS and self._escaping is not _HTML:
             self._run, self._stops = ENTITY_RUN, ENTITY_STOPS
         return end
-
-    @property
-    def _in_object(self) -> bool:
-        return bool(self._closers) and self._closers[-1] != "]"
 
     def _content(self, made: str) -> None:
         if self._program is None:
@@ -169,18 +160,20 @@ class DamagedJson(Transducer):
         self._out += self._program or ()
         self._program = None
 
-    def _close_string(self, text: str, at: int) -> int:
+    def _goes_on(self, text: str, at: int) -> bool:
         if self._is_text(text, at):
-            return at if self._waits else at + 1
+            return True
         if self._program is not None:
             self._repair("entities")
             self._out += [ENTITIES.get(part, part) for part in self._program]
             self._program = None
-        return super()._close_string(text, at)
+        return False
 
     def _is_text(self, text: str, at: int) -> bool:
         """Whether the quote at `at` does not end the string, or not for sure (`_waits`)."""
-        if self._is_key or not self._in_object or self._quote != '"' or self._escaping is not None:
+        if self._is_key or self._quote != '"' or self._escaping is not None:
+            return False
+        if not self._closers or self._closers[-1] == "]":
             return False
         here = self._origin + at
         if here == self._opened_at + 1:  # three quotes open a string of another language, and its quotes are no text

@@ -16,25 +16,26 @@ from functools import lru_cache
 
 from toolcalls.values.json_tokens import ESCAPE
 
-_BRACKETS = re.compile(r'["\[\]{}]')
+_BRACKETS = "[]{}"
+
+type _Match = Callable[[str, int], re.Match[str]]
 
 
 class Marks:
     """Finds marks outside of strings.
 
-    marks   matches one mark, or the double quote that opens a string
-    within  characters that are marks inside strings as well
+    marks   the characters that are marks
+    within  those that are marks inside strings as well
 
     quote   what closes the string that is open, "" outside of strings. A user sets it where a mark opens one
     """
 
-    __slots__ = ("_escaped", "_find", "_pass", "_within", "quote")
+    __slots__ = ("_escaped", "_inside", "_outside", "_within", "quote")
 
-    def __init__(self, marks: re.Pattern[str], within: str = "") -> None:
+    def __init__(self, marks: str, within: str = "") -> None:
         self.quote = ""
-        self._find = marks.search
         self._within = within
-        self._pass = _contents(within)
+        self._outside, self._inside = _patterns(marks, within)
         self._escaped = False  # the last piece ended after a backslash
 
     def next(self, piece: str, at: int) -> int:
@@ -45,7 +46,7 @@ class Marks:
         end = len(piece)
         while at < end:
             if self.quote:
-                at = self._pass[self.quote](piece, at + self._escaped).end()  # type: ignore[union-attr] # it matches anything
+                at = self._inside[self.quote](piece, at + self._escaped).end()
                 self._escaped = at < end and piece[at] == "\\"  # only the last character can be a lone one
                 if self._escaped or at == end:
                     return -1
@@ -53,21 +54,30 @@ class Marks:
                 if piece[at - 1] in self._within:
                     return at
                 self.quote = ""
-            found = self._find(piece, at)
-            if found is None:
-                return -1
-            at = found.end()
-            if found[0] != '"':
-                return at
-            self.quote = '"'
+            at = self._outside(piece, at).end()
+            if at < end:
+                at += 1
+                if piece[at - 1] != '"':
+                    return at
+                self.quote = '"'
         return -1
 
 
 @lru_cache(maxsize=64)
-def _contents(within: str) -> dict[str, Callable[[str, int], re.Match[str] | None]]:
-    """By the quote: matches the contents of a string up to that quote, one of `within`, or a backslash at the end."""
+def _patterns(marks: str, within: str) -> tuple[_Match, dict[str, _Match]]:
+    """What matches everything up to a mark or to a string that goes on; by the quote, the contents of a string.
+
+    Where a string may hold marks, none is passed as a whole. All of these match anywhere, if only nothing.
+    """
     plain = {quote: rf"[^{quote}\\{re.escape(within)}]*+" for quote in "\"'"}
-    return {quote: re.compile(rf"{one}(?:\\.{one})*+", re.DOTALL).match for quote, one in plain.items()}
+    contents = {quote: rf"{one}(?:\\.{one})*+" for quote, one in plain.items()}
+    others = rf'[^"{re.escape(marks)}]++'
+    outside = rf"(?:{others})?+" if within else rf'(?:{others}|"{contents['"']}")*+'
+    return _match(outside), {quote: _match(content) for quote, content in contents.items()}
+
+
+def _match(pattern: str) -> _Match:
+    return re.compile(pattern, re.DOTALL).match  # type: ignore[return-value]
 
 
 class Nesting(Marks):

@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 # An escape, as a part of a pattern.
 ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
+# A string that is strict JSON, likewise.
+STRING = rf'"[^"\\\x00-\x1f]*+(?:{ESCAPE}[^"\\\x00-\x1f]*+)*+"'
 DIGITS = "0123456789"
 
 

@@ -7,13 +7,13 @@ as they were written. Nothing here but `loaded` raises: what is not of the asked
 """
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from toolcalls.values.conversion import quote
+from toolcalls.values.spans import decoded_end, whole
 
 # An object's members: raw JSON, or what has been put in their places.
 type Fields = dict[str, Any]
@@ -48,7 +48,7 @@ def fields(raw: object) -> Fields:
     try:
         return _decode_fields(raw)
     except REFUSED:
-        return _members_of(raw)
+        return dict(_inside(raw, "{"))
 
 
 def items(raw: object) -> list[Any]:
@@ -60,7 +60,7 @@ def items(raw: object) -> list[Any]:
     try:
         return _decode_list(raw)
     except REFUSED:
-        return _items_of(raw)
+        return [item for _, item in _inside(raw, "[")]
 
 
 def value(raw: object) -> Any:
@@ -176,67 +176,11 @@ def _loosely(raw: bytes | msgspec.Raw) -> object:
         return None
 
 
-_SPACE = re.compile(r"[ \t\r\n]*")
-_decode_at = json.JSONDecoder().raw_decode  # the value at a place in a text, and where it ends
-
-
-def _members_of(raw: bytes | msgspec.Raw) -> Fields:
-    """The members of an object that msgspec refuses."""
-    found: Fields = {}
-    try:
-        text, at = _opened(raw, "{")
-        while at and text[at] != "}":
-            key, end = _decode_at(text, at)
-            at = _past(text, end)
-            if not isinstance(key, str) or text[at] != ":":
-                return {}
-            start = _past(text, at + 1)
-            _, end = _decode_at(text, start)
-            found[key] = msgspec.Raw(text[start:end].encode())
-            at = _behind(text, end, "}")
-        if _past(text, at + 1) < len(text):
-            return {}
-    except (ValueError, RecursionError, IndexError):
-        return {}
-    return found
-
-
-def _items_of(raw: bytes | msgspec.Raw) -> list[Any]:
-    """The items of a list that msgspec refuses."""
-    found: list[Any] = []
-    try:
-        text, at = _opened(raw, "[")
-        while at and text[at] != "]":
-            _, end = _decode_at(text, at)
-            found.append(msgspec.Raw(text[at:end].encode()))
-            at = _behind(text, end, "]")
-        if _past(text, at + 1) < len(text):
-            return []
-    except (ValueError, RecursionError, IndexError):
-        return []
-    return found
-
-
-def _opened(raw: bytes | msgspec.Raw, opener: str) -> tuple[str, int]:
-    """The text of raw JSON, and the place after its opener; 0 where it begins otherwise."""
+def _inside(raw: bytes | msgspec.Raw, opener: str) -> list[tuple[Any, msgspec.Raw]]:
+    """What is in an object or a list that msgspec refuses; nothing, where it is none by the standard library either."""
     text = bytes(raw).decode(errors="replace")
-    at = _past(text, 0)
-    return text, _past(text, at + 1) if text[at] == opener else 0
-
-
-def _past(text: str, at: int) -> int:
-    """The place of what follows white space."""
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
-
-
-def _behind(text: str, end: int, closer: str) -> int:
-    """The place of the next member, or of the closer. Raises ValueError for what is neither."""
-    at = _past(text, end)
-    if text[at] == ",":
-        at = _past(text, at + 1)
-        if text[at] != closer:
-            return at
-    elif text[at] == closer:
-        return at
-    raise ValueError("a comma is missing, or too much")
+    try:
+        found = whole(text, decoded_end, opener)
+    except (ValueError, RecursionError):
+        return []
+    return [(step, msgspec.Raw(text[start:end].encode())) for step, start, end in found]

@@ -5,59 +5,99 @@ What is changed there is put between what stays, so white space, key order and t
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
 
-from toolcalls.values.conversion import value_end
+from toolcalls.values.json_tokens import STRING
 
-_SPACE = re.compile(r"[ \t\n\r]*+")
-_KEY = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_WS = r"[ \t\n\r]*+"
+_space = re.compile(_WS)
+_key = re.compile(rf"{_WS}({STRING}){_WS}:{_WS}")
+_KINDS = {"{": ("object", "}", "brace"), "[": ("array", "]", "bracket")}
 
 # The step that leads to a value (a key, or a number), and the first and last offset of the value in its text.
 type Span = tuple[str | int, int, int]
 
 
-def spans(text: str, at: int = 0) -> Iterator[Span]:
-    """The values inside the strict JSON object or array that begins at `at`; none for any other value.
+def spans(text: str, at: int, end_of: Callable[[str, int], int], opener: str = "") -> Generator[Span, None, int]:
+    """The values inside the object or array that begins at `at`. Returns the offset after its closer.
 
-    Raises ValueError where a value is no strict JSON.
+    end_of   where the value at an offset of a text ends; it raises ValueError for what is none
+    opener   what must begin there, "" for either
+
+    Raises ValueError naming the character offset where something is wrong.
     """
-    closer = {"{": "}", "[": "]"}.get(text[at : at + 1], "")
-    if not closer:
-        return
-    at, number = _past(text, at + 1), 0
-    while at < len(text) and text[at] != closer:
+    if text[at : at + 1] not in ((opener,) if opener else _KINDS):
+        raise ValueError(f"not a JSON {_KINDS[opener][0] if opener else 'container'} at offset {at}")
+    kind, closer, name = _KINDS[text[at]]
+    at, number = at + 1, 0
+    end = past_space(text, at)
+    while number or not text.startswith(closer, end):
         step: str | int = number
         if closer == "}":
-            key = _KEY.match(text, at)
+            key = _key.match(text, at)
             if key is None:
-                raise ValueError(f"no key at offset {at}")
-            step = json.loads(key[0])
-            at = _past(text, _past(text, key.end()) + 1)  # after the colon
-        end = value_end(text, at)
+                raise ValueError(f"not a JSON object: no key at offset {at if number else end}")
+            step, at = json.loads(key[1]) if "\\" in key[1] else key[1][1:-1], key.end()
+        else:
+            at = past_space(text, at)
+        end = end_of(text, at)
         yield step, at, end
-        at, number = _past(text, end), number + 1
-        if text[at : at + 1] == ",":
-            at = _past(text, at + 1)
+        end, number = past_space(text, end), number + 1
+        if not text.startswith(",", end):
+            break
+        at = end + 1
+    if not text.startswith(closer, end):
+        raise ValueError(f"not a JSON {kind}: neither comma nor {name} at offset {end}")
+    return end + 1
+
+
+def whole(text: str, end_of: Callable[[str, int], int], opener: str) -> list[Span]:
+    """The values inside the object or array that is all of the text, but for white space. Raises as `spans`."""
+    found: list[Span] = []
+    inside = spans(text, past_space(text, 0), end_of, opener)
+    try:
+        while True:
+            found.append(next(inside))
+    except StopIteration as ended:
+        end = past_space(text, ended.value)
+    if end != len(text):
+        raise ValueError(f"not a JSON {_KINDS[opener][0]}: more text at offset {end}")
+    return found
+
+
+_decode = json.JSONDecoder().raw_decode
+
+
+def decoded_end(text: str, at: int) -> int:
+    """Where the value at `at` ends that the standard library reads, NaN as well. Raises RecursionError for depth."""
+    return _decode(text, at)[1]
+
+
+def place_of(text: str, steps: Iterable[str | int]) -> int | None:
+    """The offset at which the value begins to which `steps` lead in a JSON text; None where there is none."""
+    found = _extent(text, steps)
+    return None if found is None else found[0]
 
 
 def place_at(text: str, path: str) -> tuple[int, int] | None:
-    """The first and last offset of the value at a JSON Pointer in a JSON text; None where there is none.
-
-    Of members with the same key the last one counts.
-    """
-    at, end = _past(text, 0), len(text)
-    try:
-        for token in path.split("/")[1:]:
-            step = token.replace("~1", "/").replace("~0", "~")
-            found = [(begin, behind) for one, begin, behind in spans(text, at) if str(one) == step]
-            if not found:
-                return None
-            at, end = found[-1]
-    except (ValueError, IndexError):
-        return None
-    return at, end
+    """The first and last offset of the value at a JSON Pointer (RFC 6901); None where there is none."""
+    return _extent(text, (token.replace("~1", "/").replace("~0", "~") for token in path.split("/")[1:]))
 
 
-def _past(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found is not None else at
+def _extent(text: str, steps: Iterable[str | int]) -> tuple[int, int] | None:
+    """The first and last offset of a value. Of members with the same key the last one counts, as for most readers."""
+    place: tuple[int, int] | None = (past_space(text, 0), len(text))
+    for step in map(str, steps):
+        if place is None:
+            return None
+        at, place = place[0], None
+        with suppress(ValueError, RecursionError):  # what comes behind it need be no JSON
+            for key, begin, end in spans(text, at, decoded_end):
+                place = (begin, end) if str(key) == step else place
+    return place
+
+
+def past_space(text: str, at: int) -> int:
+    """The offset of what follows white space."""
+    return _space.match(text, at).end()  # type: ignore[union-attr] # it matches anything

@@ -59,21 +59,28 @@ class Transducer:
 
     done     the value is complete
     failed   why no JSON can come of it, with the character offset from the beginning of the first piece; else None
-    repairs  what was not strict JSON, each name once, in the order of appearance:
+    repairs  what was not strict JSON, each name once, in the order of appearance. This is all that is tolerated:
 
-             single_quotes   'a'                      → "a"
-             backticks       `a`                      → "a", after a colon or in an array
-             raw_newline     control characters that are raw in a string, of any kind → their escapes
-             invalid_escape  `\'` in double quotes    → '; `\x41`, `\U0001f600` → the character; any other → a
-                             backslash that was meant as such
-             trailing_comma  [1,]                     → [1]
-             doubled_braces  {{"a": 1}}               → {"a": 1}, as templates of Python's `format` write them
-             python_literal  None, True, False        → null, true, false
-             doubled_separator  {"a":: 1,, "b": 2}  → {"a": 1, "b": 2}
-             comment         // and # to the end of the line, /* */ → nothing
-             number          +1, .5                   → 1, 0.5
-             bare_key        {a: 1}                   → {"a": 1}
-             escaped_line_end  a backslash and an n between two values → nothing, with `escaped_gaps`
+             single_quotes      'a'                  → "a"
+             backticks          `a`                  → "a", after a colon or in an array
+             raw_newline        control characters that are raw in a string, of any kind → their escapes
+             invalid_escape     `\'` in double quotes → '; `\x41`, `\U0001f600` → the character; any other → a
+                                backslash that was meant as such
+             trailing_comma     [1,]                 → [1]
+             doubled_separator  {"a":: 1,, "b": 2}   → {"a": 1, "b": 2}
+             doubled_braces     {{"a": 1}}           → {"a": 1}, as templates of Python's `format` write them
+             python_literal     None, True, False    → null, true, false
+             number             +1, .5               → 1, 0.5
+             comment            // and # to the end of the line, /* */ → nothing
+             bare_key           {a: 1}               → {"a": 1}, with `bare_keys`
+             escaped_line_end   a backslash and an n between two values → nothing, with `escaped_gaps`
+
+             In a model's text also, by `damaged_json`:
+
+             nested_quotes      {"a": "say "b""}     → {"a": "say \"b\""}, by `lost_escapes`
+             escaped_quotes     {\"a\": 1}           → {"a": 1}
+             entities           {&quot;a&quot;: 1}   → {"a": 1}
+                                {"cmd": "a &gt; b"}  → {"cmd": "a > b"}, a program without `<`, `>` and any other `&`
     read     how many characters were consumed
 
     White space and comments before the value are dropped. A raw surrogate leaves as its escape, without a name.
@@ -296,6 +303,7 @@ class Transducer:
             end = pos + 1
             while text.startswith(literal[: end + 1 - pos], pos):
                 end += 1
+            self._state = Transducer._word
             return self._wait(text, pos) if end == len(text) else self._fail("no value", end)
         if literal != meant:
             self._repair("python_literal")
@@ -391,23 +399,28 @@ class Transducer:
         if end == len(text):
             return end
         char = text[end]
-        if char == self._quote:
-            return self._close_string(text, end)
-        return self._other_escape(text, end) if char == "\\" else self._other_character(text, end)
+        if char == "\\":
+            return self._other_escape(text, end)
+        if char != self._quote:
+            return self._other_character(text, end)
+        if self._goes_on(text, end):
+            return end if self._waits else end + 1
+        self._out.append('"')
+        if self._is_key:
+            self._state = Transducer._colon
+        else:
+            self._ended()
+        return end + 1
+
+    def _goes_on(self, text: str, at: int) -> bool:  # noqa: ARG002 - for `damaged_json`
+        """Whether the quote at `at` does not end the string."""
+        return False
 
     def _content(self, made: str) -> None:
         """The string goes on."""
         if self._is_key:
             self._keys[-1] = (self._keys[-1] + made)[:_LONGEST_KEY]
         self._out.append(made)
-
-    def _close_string(self, text: str, at: int) -> int:  # noqa: ARG002 - for `damaged_json`
-        self._out.append('"')
-        if self._is_key:
-            self._state = Transducer._colon
-        else:
-            self._ended()
-        return at + 1
 
     def _other_escape(self, text: str, at: int) -> int:
         """A backslash that does not begin a whole escape of JSON."""

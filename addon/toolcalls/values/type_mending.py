@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolcalls.values.conversion import STRING, Types, is_json, quote
+from toolcalls.values.conversion import STRING, Types, is_json, quote, value_end
 from toolcalls.values.json_schema import Place, SchemaCheck
 from toolcalls.values.spans import spans
 from toolcalls.values.transducer import Path
@@ -128,7 +128,7 @@ def _refused(text: str, schema: ToolSchema) -> _Refused:
 
 def _changes(text: str, start: int, path: Path, steps: Place, schema: ToolSchema, depth: int) -> Iterator[_Change]:
     """What may be changed inside the container that begins at `start`."""
-    for step, begin, end in spans(text, start):
+    for step, begin, end in spans(text, start, value_end):
         place: Path = (*path, None if isinstance(step, int) else step)
         types, char = schema.types_at(place), text[begin]
         if types and contradicts(types, char):

@@ -15,6 +15,7 @@ from typing import Any
 
 from toolcalls.events import Defect
 from toolcalls.values.schema import STRING, Types, parameter_types, referred, required_names
+from toolcalls.values.spans import place_of
 
 _WORK = 50_000  # places of schema and value that one check looks at; what is left says nothing
 _MAX_DEPTH = 64  # values inside values, and schemas inside schemas
@@ -164,51 +165,6 @@ def decoded(text: str) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deep") from error
-
-
-def place_of(text: str, steps: Sequence[Step]) -> int | None:
-    """The character at which the value at `steps` begins in a JSON text; None where it has no such place.
-
-    Of members with the same key the last one counts, as for most readers.
-    """
-    try:
-        return _place(text, steps)
-    except (ValueError, StopIteration, RecursionError, IndexError):
-        return None
-
-
-_raw_decode = json.JSONDecoder().raw_decode
-
-
-def _place(text: str, steps: Sequence[Step]) -> int | None:
-    at = _behind_space(text, 0)
-    for step in steps:
-        found = None
-        closer = "}" if text[at] == "{" else "]"
-        if isinstance(step, str) != (closer == "}"):
-            return None
-        inside, number = _behind_space(text, at + 1), 0
-        while text[inside] != closer:
-            key: Step = number
-            if closer == "}":
-                key, inside = _raw_decode(text, inside)
-                inside = _behind_space(text, _behind_space(text, inside) + 1)
-            if key == step:
-                found = inside
-            inside = _behind_space(text, _raw_decode(text, inside)[1])
-            if text[inside] == ",":
-                inside = _behind_space(text, inside + 1)
-            number += 1
-        if found is None:
-            return None
-        at = found
-    return at
-
-
-def _behind_space(text: str, at: int) -> int:
-    while text[at : at + 1] in {" ", "\t", "\n", "\r"}:
-        at += 1
-    return at
 
 
 def _held(value: Any, types: Types) -> str:

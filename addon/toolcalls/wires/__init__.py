@@ -31,7 +31,7 @@ from pkgutil import iter_modules
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from toolcalls.events import Event, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Defect, Event, Reason, Text
 from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
 from toolcalls.wires.answers import Answer, Answering
@@ -46,7 +46,7 @@ STREAM_END = b"[DONE]"
 
 
 def merge_texts(parts: Iterable[Part]) -> Iterator[Part]:
-    """The parts, texts that follow each other as one text in the lane of the last; empty ones are left out."""
+    """The parts with adjacent texts joined, in the lane of the last of them; empty texts are left out."""
     text, of = "", 0
     for lane, event in parts:
         if isinstance(event, Text):
@@ -58,6 +58,20 @@ def merge_texts(parts: Iterable[Part]) -> Iterator[Part]:
         yield lane, event
     if text:
         yield of, Text(text)
+
+
+def damages(lane: int, index: int, *codes: Reason) -> Iterator[Part]:
+    """What is wrong with the native call of this lane and index, as events."""
+    return ((lane, Damage(index, Defect(code))) for code in codes)
+
+
+def call_at_once(lane: int, start: CallStart, arguments: str, *codes: Reason, whole: bool = True) -> Iterator[Part]:
+    """The events of a native call that comes in one piece. `codes`: what is wrong with it; `whole`: it has ended."""
+    yield lane, start
+    yield from damages(lane, start.index, *codes)
+    yield lane, CallPiece(start.index, arguments)
+    if whole:
+        yield lane, CallEnd(start.index)
 
 
 class Decoder(Protocol):
@@ -138,32 +152,31 @@ class ArrivingCall(Protocol):
 
 
 class Unguarded:
-    """What codecs have in common that return all calls of a frame, and keep no frame until it is encoded."""
+    """Base of codecs that return all calls of a frame and keep no frame until it is encoded."""
 
     @property
     def left_unread(self) -> bool:
-        """Nothing is."""
         return False
 
     def guard(self, *, reads_text: bool) -> None:
-        """Nothing is done differently."""
+        """No effect."""
 
     def leave_out(self) -> None:
-        """Nothing is kept of the frame."""
+        """No effect: nothing of the frame is kept."""
 
 
 class Undivided(Unguarded):
-    """What codecs have in common whose native calls are decoded frame by frame."""
+    """Base of codecs whose native calls are decoded frame by frame."""
 
     def arriving(self, _lane: int, _index: int) -> None:
-        """Nothing is asked of it."""
+        """None: calls are not asked about."""
 
     def argument_piece(self, _payload: bytes) -> None:
-        """Such payloads are decoded."""
+        """None: such payloads are decoded."""
 
 
 class WholeCodec(Undivided):
-    """What codecs of whole replies have in common: a whole reply is one frame, which nothing precedes or follows."""
+    """Base of codecs of whole replies: a whole reply is one frame, which nothing precedes or follows."""
 
     must_encode = False
     can_omit = False
@@ -171,7 +184,7 @@ class WholeCodec(Undivided):
 
 
 class ReadOnlyCodec(WholeCodec):
-    """What codecs of APIs without calls have in common: every frame stays as it is."""
+    """Base of codecs of APIs without calls: every frame stays as it is."""
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
         return [payload]

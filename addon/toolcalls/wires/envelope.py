@@ -5,37 +5,50 @@ bytes before and after the text are remembered, and the next frame that has the 
 mean what they seem to is not guessed: a probe text is put between them and decoded in full before they are believed.
 """
 
+import json
 import re
 from collections.abc import Callable
+
+import msgspec
 
 # What must not be in JSON string contents that are taken as they are: quotes, escapes, raw control characters.
 _SPECIAL = re.compile(rb'["\\\x00-\x1f]')
 _PROBE = "toolcalls-probe"
 # A server that changes its envelope with every frame is not worth learning from.
 _PATIENCE = 32
+_decode_string = msgspec.json.Decoder(str).decode
 
 
 class Envelope:
     """Recognizes frames that differ from one that was decoded in nothing but their text.
 
-    decode   the whole way: a frame's text and lane when it holds nothing else, None when it does
+    decode         the whole way: a frame's text and lane when it holds nothing else, None when it does
+    takes_escapes  also texts with escapes are recognized
     """
 
-    def __init__(self, decode: Callable[[bytes], tuple[int, str] | None]) -> None:
+    def __init__(self, decode: Callable[[bytes], tuple[int, str] | None], *, takes_escapes: bool = False) -> None:
         self.lane = 0
         self._decode = decode
+        self._takes_escapes = takes_escapes
         self._head = b""
         self._tail = b""
         self._misses = 0
 
     def text_of(self, raw: bytes) -> str | None:
-        """The text of a frame in this envelope; None for any other frame."""
+        """The text of a frame with the known surroundings; None for any other frame."""
         head, tail = self._head, self._tail
         if not (head and raw.startswith(head) and raw.endswith(tail)):
             return None
         inner = raw[len(head) : -len(tail)]
         if _SPECIAL.search(inner) is not None:
-            return None
+            if not self._takes_escapes or len(raw) < len(head) + len(tail):
+                return None
+            try:
+                text = _decode_string(b'"%b"' % inner)
+            except (msgspec.MsgspecError, UnicodeDecodeError):  # a quote ends it, or it has half a surrogate pair
+                return None
+            self._misses = 0
+            return text
         self._misses = 0
         try:
             return inner.decode()
@@ -49,13 +62,20 @@ class Envelope:
         """
         if self._misses > _PATIENCE:
             return False
-        written = text.encode("utf-8", "surrogatepass")
-        at = raw.rfind(b'"%b"' % written)
-        if at < 0 or _SPECIAL.search(written) is not None:
+        written = b'"%b"' % text.encode("utf-8", "surrogatepass")
+        if _SPECIAL.search(written, 1, len(written) - 1) is not None:
+            written = json.dumps(text).encode() if self._takes_escapes else b""
+        at = raw.rfind(written)
+        if at < 0 or not written:
             return False
         self._misses += 1
-        head, tail = raw[: at + 1], raw[at + 1 + len(written) :]
+        head, tail = raw[: at + 1], raw[at + len(written) - 1 :]
         if self._decode(head + _PROBE.encode() + tail) != (lane, _PROBE):
             return False
         self.lane, self._head, self._tail = lane, head, tail
         return True
+
+    def forget(self) -> None:
+        """Recognize no frame until the next one is learned."""
+        self._head = self._tail = b""
+        self._misses = 0

@@ -30,7 +30,7 @@ _EVENT_TYPE, _EXCEPTION_TYPE, _MESSAGE_TYPE = ":event-type", ":exception-type", 
 
 
 class BrokenMessage(ValueError):
-    """What is no message; its readers stop there."""
+    """The bytes are no message; readers stop there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,6 @@ class Message:
 
     @property
     def type(self) -> str:
-        """`event`, `exception` or `error`."""
         return _texts(self.headers).get(_MESSAGE_TYPE, "")
 
     @property

@@ -145,7 +145,6 @@ class _Frames:
         raise NotImplementedError
 
     def _data(self, raw: bytes) -> bytes | None:
-        """The payload of a frame."""
         raise NotImplementedError
 
 
@@ -158,7 +157,6 @@ class SSE(_Frames):
         self._tail_may_come = False  # the latest piece ended a frame with a CR
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """The frames that this piece of the body completes, in order."""
         # The usual chunk is one event of one line: no buffer, no search, one slice. Everything else goes the long way.
         if 13 in chunk:
             self._carriage = True
@@ -253,10 +251,9 @@ def event(data: bytes, like: bytes, *, keep: bool = False, name: str | None = No
 
 
 class _Measured(_Frames):
-    """What forms share whose frames say themselves where they end, and need no end to be searched for."""
+    """Base of forms whose frames say where they end, so that no end has to be searched for."""
 
     def feed(self, chunk: bytes) -> list[Frame]:
-        """The frames that this piece of the body completes, in order."""
         if self.overflowed or not chunk:
             return [Frame(chunk, None)] if chunk else []
         size = len(self._held)
@@ -288,7 +285,6 @@ class JSONArray(_Measured):
         self._in_string = False  # whether they end inside a string
 
     def _taken(self, held: bytearray) -> list[Frame]:
-        """The frames at the beginning of what is held, which are taken from it in the end."""
         frames: list[Frame] = []
         start, at = 0, self._searched
         while (mark := self._mark(held, at)) >= 0:
@@ -366,7 +362,6 @@ class EventStream(_Measured):
         return [Frame(raw, None, complete=False)] if raw else []
 
     def _taken(self, held: bytearray) -> list[Frame]:
-        """The frames at the beginning of what is held, which are taken from it in the end."""
         frames: list[Frame] = []
         start = 0
         try:

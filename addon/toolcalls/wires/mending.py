@@ -55,7 +55,7 @@ class Mending:
     held: Held = field(default_factory=Held)
 
     def begun(self, name: str) -> "Mended":
-        """A call that begins with this name."""
+        """A new call with this name."""
         return Mended(self).take_name(name)
 
     def whole(self, call: "Mended", text: str, *, cut: bool) -> tuple[str, "CallArguments"]:
@@ -88,12 +88,12 @@ class CallArguments:
         self._pending = ""  # what was held, and leaves with the next piece
 
     def take_tool(self, tool: str) -> None:
-        """The tool's name, as far as it is known."""
+        """Set the tool's name, as far as it is known."""
         self.tool = tool
         self._native.takes_nothing = self._mending.takes_nothing(tool) and not self.instead
 
     def may_be_empty(self) -> None:
-        """No arguments are an empty object to this API."""
+        """Accept missing arguments as an empty object, as this API does."""
         self._native.takes_nothing = False
 
     @property
@@ -103,7 +103,7 @@ class CallArguments:
 
     @property
     def begun(self) -> bool:
-        """Whether something of them has come."""
+        """Whether some of them have come."""
         return self._native.begun
 
     @property
@@ -113,7 +113,6 @@ class CallArguments:
 
     @property
     def repairs(self) -> list[Repair]:
-        """What was mended of them."""
         return self._native.repairs + ([] if self._values is None else self._values.repairs)
 
     @property
@@ -165,7 +164,7 @@ class CallArguments:
         return left
 
     def give_up(self, *, drops: bool) -> None:
-        """No more of them may be held. `drops`: what was has left otherwise."""
+        """Release what is held. `drops`: it has already left in another way."""
         if self._values is not None and (held := self._values.give_up()):
             self._keep("", held)
             self._pending += "" if drops else held
@@ -195,7 +194,7 @@ class Mended:
         self.repairs: list[Repair] = []
 
     def take_name(self, name: str, *, goes_on: bool = False) -> "Mended":
-        """Its name. `goes_on`: perhaps only the beginning of it."""
+        """Set its name. `goes_on`: this may only be the beginning of it."""
         self.came_name = self.name = name
         named = self._mending.named(name)
         if named is not None and not (goes_on and self._mending.begins_name(name)):
@@ -207,14 +206,14 @@ class Mended:
         return self
 
     def goes_on(self, piece: str) -> None:
-        """More of its name, whose beginning has left."""
+        """Add to the name, whose beginning has left."""
         self.came_name += piece
         self.name += piece
         self.arguments.take_tool(self.name)
 
     @property
     def new_name(self) -> str | None:
-        """The name that it leaves with; None where that is its own."""
+        """The name that it leaves with; None where that is the one it came with."""
         return None if self.name == self.came_name else self.name
 
     def repaired(self, repair: Repair) -> None:
@@ -225,7 +224,6 @@ class Mended:
 
     @property
     def all_repairs(self) -> tuple[Repair, ...]:
-        """Those of the call, then those of its arguments."""
         return (*self.repairs, *(one for one in self.arguments.repairs if one not in self.repairs))
 
     @property

@@ -61,7 +61,7 @@ class _Call:
         self.ended = False
 
     def entry(self) -> Fields:
-        """It as an entry of `tool_calls`."""
+        """The call as an entry of `tool_calls`."""
         function = {
             "index": self.start.index,
             "name": rawjson.string(self.start.name),
@@ -142,7 +142,7 @@ class _Codec(Undivided):
         return [(_LANE, event) for event in events]
 
     def _is_alone(self, events: Sequence[Event]) -> bool:
-        """Whether these are one text, or in a stream nothing but calls."""
+        """Whether the parts are one text; in a stream also whether they are nothing but calls."""
         if len(events) == 1 and isinstance(events[0], Text):
             return True
         calls = (isinstance(event, CallStart | CallPiece | CallEnd | Damage) for event in events)
@@ -283,7 +283,6 @@ def _messages(content: Iterable[tuple[str, Any]]) -> list[Fields]:
 
 
 def _one_message(content: Iterable[tuple[str, Any]]) -> Fields:
-    """All of it as one message."""
     message: Fields = {}
     for key, what in content:
         _add(message, key, what)
@@ -358,7 +357,7 @@ def request_of(body: bytes) -> Request:
 
 
 def _is_prefill(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the last message is the assistant's, and says something."""
+    """Whether the last message is a non-empty one of the assistant."""
     last = messages[-1] if messages else {}
     return last.get("role") == "assistant" and isinstance(last.get("content"), str) and bool(last["content"])
 

@@ -7,7 +7,6 @@ from toolcalls.wires.answers import Answer
 
 
 def whole(answer: Answer) -> bytes:
-    """A whole reply."""
     return rawjson.written({**_outer(answer), "message": _message(answer), **_ending(answer)})
 
 

@@ -23,7 +23,6 @@ class _Codec(ReadOnlyCodec):
         self._unfinished: dict[int, bool] = {}  # by lane; False once it has ended
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one chunk. `[DONE]` ends every choice that has not said why it ended."""
         if payload == STREAM_END:
             return [(lane, Finish("")) for lane, open_ in self._unfinished.items() if open_]
         reply = rawjson.fields(payload)

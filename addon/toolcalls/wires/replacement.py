@@ -20,7 +20,6 @@ class WholeCall:
         self.complete = False
 
     def take(self, lane: int, event: CallPiece | CallEnd) -> None:
-        """Its next event."""
         self.parts.append((lane, event))
         if isinstance(event, CallPiece):
             self.pieces.append(event.json)
@@ -33,7 +32,7 @@ class WholeCall:
         return "".join(self.pieces)
 
     def is_unchanged(self, item: Any) -> bool:
-        """Whether it is the native call of this item, as it came."""
+        """Whether this is the native call of `item`, with the same name and arguments."""
         raise NotImplementedError
 
 
@@ -69,7 +68,7 @@ class Replacements[Call: WholeCall]:
         return next(self._places)
 
     def _matching(self, item: Any) -> Call | None:
-        """The call of an item, taken from those that have no place."""
+        """The first unplaced call that equals an item, taken from the unplaced ones; None for none."""
         found = next((place for place, call in enumerate(self.unplaced) if call.is_unchanged(item)), None)
         return None if found is None else self.unplaced.pop(found)
 

@@ -7,7 +7,10 @@ shared; `translated` says what comes of the other codec's frames.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from toolcalls.values import rawjson
+from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Codec, Part, WholeCodec, Wire, all_wires
+from toolcalls.wires.answers import Answer, Answering
 from toolcalls.wires.mending import Mended, Mender, Mending
 
 
@@ -30,28 +33,36 @@ class Translation:
 
     @property
     def other(self) -> Wire:
-        """The wire whose codec is asked."""
         return all_wires()[self.wire]
 
     def whole(self) -> Codec:
-        """The codec of a whole reply."""
         return _Whole(self)
 
     def mends_whole(self, mending: Mending) -> Mender:
-        """What mends a whole reply as the other's mender does."""
         return _WholeMender(self, mending)
 
     def mender(self, mending: Mending, *, streamed: bool) -> Mender:
-        """The other's mender."""
         made = self.other.mender(mending, streamed=streamed)
         assert made is not None
         return made
+
+    def answer(self, answer: Answer, like: Fields) -> bytes:
+        """A whole reply of our own making: the other's, with what else the API says in one."""
+        make = self.other.answer
+        assert make is not None
+        return self.from_other(make(answer), rawjson.written(like))
+
+    def answering(self) -> Answering:
+        """What writes the rest of a stream in the other's words."""
+        make = self.other.answering
+        assert make is not None
+        return make()
 
 
 def translated(
     made: Sequence[bytes], asked: bytes, payload: bytes, back: Callable[[bytes], bytes | None]
 ) -> list[bytes]:
-    """The other codec's frames in the API's words. The one that was `asked` for is the frame that came, as it came."""
+    """The other codec's frames in the API's words. The frame that equals `asked` is the payload as it came."""
     frames = (payload if one == asked else back(one) for one in made)
     return [frame for frame in frames if frame is not None]
 

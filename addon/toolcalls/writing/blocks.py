@@ -72,7 +72,7 @@ class Block:
         return both[len(head) :], layout
 
     def took(self, layout: Layout) -> None:
-        """The client has one more call of it, and not what closes it yet."""
+        """Note that the client has one more call of the block, and not yet what closes it."""
         self._count += 1
         self.closer = layout.closer
         self.joins = layout.joins
@@ -154,7 +154,6 @@ def common_length(left: str, right: str) -> int:
 
 
 def alike(text: str) -> str:
-    """A text without its white space."""
     return "".join(text.split())
 
 
@@ -168,7 +167,7 @@ def _written(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
 
 
 def _short(dialect: str, call: Call, tools: Toolbox) -> Call:
-    """A call of the same tool that is quickly written."""
+    """A call of the same tool without arguments, which is quick to write; the call itself if the dialect holds none."""
     empty = Call(call.name, "{}")
     try:
         _written(dialect, [empty, empty], tools)

@@ -169,7 +169,6 @@ def _example(dialect: str, name: str, schema: str) -> Call | None:
 
 
 def _sample(types: frozenset[str] | None, key: str) -> str:
-    """A value of one of these JSON types."""
     samples = {"integer": "1", "number": "1.5", "boolean": "true", "array": "[]", "object": "{}", "null": "null"}
     if types is None or "string" in types:
         return quote(f"the {key}" if _PLAIN.fullmatch(key) else "a value")

@@ -226,7 +226,7 @@ class RoundTrip:
         return bool(self._texts) or (self._block is not None and bool(self._block.closer))
 
     def _in_block(self) -> bool:
-        """Whether the client has the beginning of a block, in which no text may stand."""
+        """Whether the client has the beginning of a block, inside which no text may be."""
         if self._block is None and self._run_calls and not self._streaming:
             end = ""
             for text in reversed(self._run):

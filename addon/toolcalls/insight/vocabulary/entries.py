@@ -1,51 +1,42 @@
-"""What an entry of each table of the vocabulary says. No field may be left out, unless the docs would repeat it.
+"""What an entry of each table of the vocabulary says, by the keys of `words.toml`.
 
-`code` is what is in verdicts and files, `in_docs` the meaning for the docs, in Markdown.
+`code` is what is in verdicts and files. `sentence` is for people, after the code: in views, on the page, in the log.
+`in_docs` is the same for the docs (Markdown), where they say more; "" where they say the same.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal
+
+from msgspec import Struct
 
 from toolcalls.events import Reason, Repair, ReplyDefect, Status
 
-type Outcome = Literal["success", "repair", "decline", "leak", "broken", "blocked"]
-type Deed = Literal["accepted", "mended"]
-type ConditionNumber = Literal[1, 2, 3, 4, 5, 6, 7]
+Outcome = Literal["success", "repair", "decline", "leak", "broken", "blocked"]
+Deed = Literal["accepted", "mended"]
+ConditionNumber = Literal[1, 2, 3, 4, 5, 6, 7]
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry[Code]:
-    """A code and what it means.
-
-    code       in verdicts, files and exports, and on the page
-    sentence   for people, in the views and on the page
-    in_docs    the same for the docs (Markdown), where they say more; "" where they say the same
-    """
-
-    code: Code
-    sentence: str
-    in_docs: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeEntry(_Entry[Outcome]):
+class OutcomeEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """One outcome. On the page it goes by the words for its calls that people know from everywhere else.
 
     words   the statuses that it counts
     """
 
-    words: str = field(kw_only=True)
+    code: Outcome
+    sentence: str
+    words: str
+    in_docs: str = ""
 
 
-class RepairEntry(_Entry[Repair]):
+class RepairEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """One repair. The views and the page show the sentence after the code."""
 
-    __slots__ = ()
+    code: Repair
+    sentence: str
+    in_docs: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(Struct, frozen=True, forbid_unknown_fields=True):
     """What happened to a call, after "the model" and "the client". `{dialect}` is the verdict's dialect.
 
     model, client   what it did, and what it got
@@ -57,12 +48,9 @@ class Description:
     became: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatusEntry:
+class StatusEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """One status.
 
-    code         in verdicts and files
-    in_docs      what it means, for the docs (Markdown)
     severity     how much it needs a look: 0 is the best
     in_summary   its place in a summary: 0 comes first
     mark         the name of mitmproxy's mark of a reply whose worst status this is; "" for none
@@ -70,7 +58,7 @@ class StatusEntry:
     text         what happened where the model wrote text
     changed      what the client got of a call that was mended or that processors changed, in front of `, mended` or
                  `, changed`; "" for a status with which processors change none
-    outcome      how it counts, unless the reason says so (`reasons`)
+    outcome      how it counts, unless the reason says so
     """
 
     code: Status
@@ -84,19 +72,17 @@ class StatusEntry:
     outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyStatus:
+class ReplyStatus(Struct, frozen=True, forbid_unknown_fields=True):
     """What a reply may be beside the statuses of its verdicts. The fields are those of `StatusEntry`."""
 
-    code: str = field(kw_only=False)
+    code: str
     in_docs: str
     severity: int
     mark: str
 
 
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """Which setting would make it a call after all.
+class Remedy(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which setting would make it a call after all. `take`, `mend` and `larger` are short forms (`words._remedy`).
 
     words     how a sentence goes on that ends in "unless" or "if"; "" where it depends on what the user wrote
     setting   the key, for the docs (Markdown)
@@ -107,31 +93,15 @@ class Remedy:
     setting: str
     does: Deed = "accepted"
 
-    @classmethod
-    def take(cls, reason: Reason) -> Self:
-        """`take`, with this reason."""
-        return cls(f"the route has take: [{reason}]", f"`take: [{reason}]`")
-
-    @classmethod
-    def mend(cls, kind: str) -> Self:
-        """`mend`, with this kind of damage."""
-        return cls(f"the route has mend: [{kind}], and it has one reading", f"`mend: [{kind}]`", "mended")
-
-    @classmethod
-    def larger(cls, *limits: str) -> Self:
-        """A larger limit: one of these keys."""
-        return cls(f"the route's {' or '.join(limits)} is larger", ", ".join(f"`{limit}`" for limit in limits))
-
 
 NO_REMEDY = Remedy("", "")
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True, forbid_unknown_fields=True):
     """What a verdict is about.
 
     name          what stands for it where no tool's name is known
-    description   what the model did and what the client got; None for a call, of which the status says it (`statuses`)
+    description   what the model did and what the client got; None for a call, of which the status says it
     """
 
     name: str
@@ -141,37 +111,29 @@ class Subject:
 A_CALL = Subject("a call", None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReasonEntry:
+class ReasonEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """One reason.
 
-    code        in verdicts and files
-    sentence    for people, after the code: in views, on the page, in the log
-    in_docs     the same for the docs (Markdown), where they say more; "" where they say the same
-    condition   the number of the condition that failed; None for what a policy or a route asks beyond these
-    remedy      what would accept the call anyway, or NO_REMEDY
-    subject     what the verdict is about, and with it what the model did and what the client got
     outcomes    the statuses that it comes with, and how each counts on the scorecard; a leak counts as a decline where
                 the client waits for no calls
+    condition   the number of the condition that failed; None for what a policy or a route asks beyond these
+    remedy      what would accept the call anyway
+    subject     what the verdict is about, and with it what the model did and what the client got
     """
 
     code: Reason
     sentence: str
-    condition: ConditionNumber | None
-    remedy: Remedy
-    subject: Subject
-    outcomes: Mapping[Status, Outcome]
+    outcomes: dict[Status, Outcome]
     in_docs: str = ""
+    condition: ConditionNumber | None = None
+    remedy: Remedy = NO_REMEDY
+    subject: Subject = A_CALL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoteEntry:
+class NoteEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that is noted of a reply as a whole.
 
-    code       in notes and files
-    sentence   for people, after the code
-    in_docs    the same for the docs (Markdown), where they say more; "" where they say the same
-    remedy     what can be done about it, as a sentence; "" for nothing
+    remedy   what can be done about it, as a sentence; "" for nothing
     """
 
     code: ReplyDefect
@@ -183,8 +145,7 @@ class NoteEntry:
 type JsonSchema = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """One field of an exchange, by its place in the lines that `toolcalls export --format jsonl` writes.
 
     path          `tokens.input`, `verdicts[].status`

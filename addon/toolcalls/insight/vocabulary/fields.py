@@ -10,8 +10,8 @@ from typing import get_args
 
 from toolcalls.events import Status
 from toolcalls.insight.vocabulary.entries import Field, JsonSchema
-from toolcalls.insight.vocabulary.outcomes import OUTCOMES
 from toolcalls.insight.vocabulary.statuses import SEVERITY
+from toolcalls.insight.vocabulary.words import OUTCOMES
 from toolcalls.requests.evidence import Kind
 
 SCHEMA = "toolcalls.exchange"

@@ -1,29 +1,10 @@
-"""What each reason means: why text was not taken as a call, or why a call did not come whole or was not delivered.
+"""What is said of a reason: with its sentence, with what would help, and which reasons a condition gives."""
 
-Nothing of an entry may be left out: a new reason says what people read of it and what they can do about it, what the
-model did, what the client got, and how it counts.
-"""
-
-from collections.abc import Mapping
 from typing import get_args
 
 from toolcalls.events import Quotation, Reason
-from toolcalls.insight.vocabulary.condition_reasons import CONDITION_REASONS
-from toolcalls.insight.vocabulary.defect_reasons import DEFECT_REASONS
-from toolcalls.insight.vocabulary.entries import ConditionNumber, Deed, ReasonEntry
-from toolcalls.insight.vocabulary.other_reasons import OTHER_REASONS
-from toolcalls.insight.vocabulary.quotations import QUOTATION_ENTRIES
-
-_DECLARED: tuple[Reason, ...] = get_args(Reason)
-_ENTRIES = tuple(
-    sorted(
-        (*CONDITION_REASONS, *QUOTATION_ENTRIES, *OTHER_REASONS, *DEFECT_REASONS),
-        key=lambda one: _DECLARED.index(one.code),
-    )
-)
-
-# By their codes; a code of a file may be any.
-REASONS: Mapping[str, ReasonEntry] = {one.code: one for one in _ENTRIES}
+from toolcalls.insight.vocabulary.entries import ConditionNumber, Deed
+from toolcalls.insight.vocabulary.words import REASONS
 
 # The reasons of text that is quoted.
 QUOTATIONS: frozenset[Reason] = frozenset(get_args(Quotation))
@@ -60,4 +41,4 @@ def with_remedy(code: str) -> str:
 
 def failing(condition: ConditionNumber) -> frozenset[Reason]:
     """The reasons that a condition gives."""
-    return frozenset(entry.code for entry in _ENTRIES if entry.condition == condition)
+    return frozenset(entry.code for entry in REASONS.values() if entry.condition == condition)

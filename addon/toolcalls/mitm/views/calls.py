@@ -32,9 +32,8 @@ from toolcalls.insight.descriptions import (
 from toolcalls.insight.formatting import counted, duration, token_counts
 from toolcalls.insight.report import GUARDED, NO_CALLS, cause_of, visible
 from toolcalls.insight.turn import is_whole
-from toolcalls.insight.vocabulary.notes import NOTES
 from toolcalls.insight.vocabulary.reasons import QUOTATIONS, remedy_of, with_sentence
-from toolcalls.insight.vocabulary.repairs import REPAIRS
+from toolcalls.insight.vocabulary.words import NOTES, REPAIRS
 from toolcalls.mitm.mitmweb import page_of
 from toolcalls.mitm.views.defects import defects
 from toolcalls.mitm.views.excerpt import Excerpt, excerpt

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Text
 from toolcalls.processors import Left, Processing
 from toolcalls.replies.stages import ITEMS, End, Item, Native, Stage
 
@@ -10,8 +10,7 @@ from toolcalls.replies.stages import ITEMS, End, Item, Native, Stage
 class Act(Stage):
     """Lets the processors of one lane act on calls and text.
 
-    `quiet`, `passed`, `streams`, `held` and `passes_piece` are the short ways of text and of pieces of a call, see
-    `Processing`.
+    `quiet`, `passed`, `streams`, `held` and `passes_piece` are what the short ways ask, see `Processing`.
     """
 
     looks_at = ITEMS
@@ -24,8 +23,17 @@ class Act(Stage):
         self.passes_piece = processing.passes_piece
         self._processing = processing
 
-    def feed(self, items: Iterable[Item]) -> Iterator[Item]:
+    def feed(self, items: Iterable[Item]) -> Iterable[Item]:
         """What leaves the processors. Events that were read at once go in at once."""
+        items = list(items)
+        item = items[0] if len(items) == 1 else None
+        if isinstance(item, Text) and self.quiet(item.text) and self.passed(item.text):
+            return items
+        if isinstance(item, Native) and isinstance(event := item.parts[0], CallStart | CallPiece | CallEnd):
+            return self.leaving(self._processing.native(event))
+        return self._left(items)
+
+    def _left(self, items: Iterable[Item]) -> Iterator[Item]:
         read: list[Event] = []
         for item in items:
             if not isinstance(item, Native | str):
@@ -37,9 +45,9 @@ class Act(Stage):
             if isinstance(item, str):
                 yield item
                 continue
-            for event in item.parts:
-                if isinstance(event, CallStart | CallPiece | CallEnd):
-                    yield from self.leaving(self._processing.native(event))
+            (event,) = item.parts
+            if isinstance(event, CallStart | CallPiece | CallEnd):
+                yield from self.leaving(self._processing.native(event))
         if read:
             yield from self.leaving(self._processing.read(read))
 
@@ -48,16 +56,15 @@ class Act(Stage):
         """Whether there is text of our own that leaves behind everything else."""
         return self._processing.adds_at_end
 
-    def release(self) -> Iterator[Item]:
+    def release(self) -> Iterable[Item]:
         """Calls that are undecided count as ones that will never be whole."""
         return self.leaving(self._processing.release())
 
-    def finish(self, end: End) -> Iterator[Item]:
+    def finish(self, end: End) -> Iterable[Item]:
         """Decide everything."""
         return self.leaving(self._processing.finish(cut=end.cut))
 
     @staticmethod
-    def leaving(left: Iterable[Left]) -> Iterator[Item]:
+    def leaving(left: Iterable[Left]) -> list[Item]:
         """What has left the processors, as items."""
-        for what in left:
-            yield Native(what) if isinstance(what, tuple) else what
+        return [Native(what) if isinstance(what, tuple) else what for what in left]

@@ -45,6 +45,9 @@ class Screening(Stage):
                 yield from self._take_in_removed()
                 yield item
                 continue
+            if not (text or self._queue or isinstance(item, Verdict)):
+                yield item
+                continue
             self._queue.append((item, text))
             self._held += len(text)
             if text and not self._silent:

@@ -89,12 +89,11 @@ class Twins(Stage):
         yield from self._decided()
 
     def _begins_suspect(self, item: Native) -> bool:
-        return any(self._is_suspect(part) for part in item.parts)
+        starts = [part for part in item.parts if isinstance(part, CallStart)]
+        return any(map(self._is_suspect, starts))
 
-    def _is_suspect(self, part: Event | str) -> bool:
-        if not isinstance(part, CallStart) or part.dialect is not None:
-            return False
-        return part.name in self._made or self._lacks(part.name)
+    def _is_suspect(self, start: CallStart) -> bool:
+        return start.dialect is None and (start.name in self._made or self._lacks(start.name))
 
     def _lacks(self, name: str) -> bool:
         return self._lacking is not None and self._lacking(name)

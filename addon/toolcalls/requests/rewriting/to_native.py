@@ -43,7 +43,6 @@ def any_name_policy(dialect: str) -> CallPolicy:
 
 
 def calls_of(turn: Turn) -> tuple[PastCall, ...]:
-    """The native calls of a turn."""
     return tuple(block for block in turn.blocks if isinstance(block, PastCall))
 
 

@@ -63,7 +63,7 @@ class _AnthropicRequests:
             fields["system"] = _content(first.blocks, first.raw.raw if isinstance(first.raw, BodySystem) else None)
         fields["messages"] = list(with_answers(said, _message, _written, _listed))
         keep_stops(fields, conversation.stop, _STOP)
-        _offer(fields, WIRE.request(body), conversation)
+        _set_tools_and_choice(fields, WIRE.request(body), conversation)
         return rawjson.written(fields)
 
 
@@ -159,8 +159,7 @@ def _written(block: Block) -> Any:
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 
-def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
-    """Make the body declare the conversation's tools, and leave the choice that they allow."""
+def _set_tools_and_choice(fields: Fields, asked: Request, conversation: Conversation) -> None:
     declared = rawjson.items(fields.get("tools"))
     if not conversation.tools and not conversation.opaque_tools:
         for key in ("tools", "tool_choice", "mcp_servers") if asked.tools or any(_opaque_tools(fields, asked)) else ():

@@ -55,7 +55,7 @@ class _ConverseRequests:
             fields["system"] = [_written(block) for block in first.blocks]
         fields["messages"] = list(with_answers(said, _message, _written, rawjson.items))
         keep_stops(fields, conversation.stop, _STOP)
-        _offer(fields, WIRE.request(body), conversation)
+        _set_tools_and_choice(fields, WIRE.request(body), conversation)
         return rawjson.written(fields)
 
 
@@ -153,8 +153,7 @@ def _opaque_tools(declared: Sequence[Any]) -> Iterator[OpaqueTool]:
             yield OpaqueTool(next(iter(tool), "one without a name"))
 
 
-def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
-    """Make the body declare the conversation's tools, and leave the choice that they allow."""
+def _set_tools_and_choice(fields: Fields, asked: Request, conversation: Conversation) -> None:
     declared = _declared_in(fields)
     opaque = list(_opaque_tools(declared))
     if not conversation.tools and not conversation.opaque_tools:

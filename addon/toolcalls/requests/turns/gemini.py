@@ -67,7 +67,7 @@ class _GeminiRequests:
         said = (turn for turn in conversation.turns if turn.role != "system")
         fields["contents"] = [_content(turn, names) for turn in _answers_together(said)]
         keep_stops(fields, conversation.stop, *_STOPS)
-        _offer(fields, conversation)
+        _set_tools_and_choice(fields, conversation)
         return rawjson.written(fields if around is None else {**around, "request": fields})
 
 
@@ -189,8 +189,7 @@ def _written(blocks: Sequence[Block], names: Mapping[str, str]) -> Iterator[Any]
             yield {"functionResponse": answer}
 
 
-def _offer(fields: Fields, conversation: Conversation) -> None:
-    """Make the body declare the conversation's tools, and leave the choice that they allow."""
+def _set_tools_and_choice(fields: Fields, conversation: Conversation) -> None:
     known = {tool.name for tool in tools_of(_loads(fields.get("tools")))}
     if not conversation.tools and not conversation.opaque_tools:
         if known or any(_opaque_tools(fields.get("tools"))):

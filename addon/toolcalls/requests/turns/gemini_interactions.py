@@ -73,7 +73,7 @@ class _InteractionRequests:
         if rawjson.written({"input": steps}) != rawjson.written({"input": _rows(fields.get("input"))}):
             fields["input"] = steps
         keep_stops(fields, conversation.stop, _STOP)
-        _offer(fields, WIRE.request(body), conversation)
+        _set_tools_and_choice(fields, WIRE.request(body), conversation)
         return rawjson.written(fields)
 
 
@@ -234,8 +234,7 @@ def _opaque_tools(declared: Iterable[Any]) -> Iterator[OpaqueTool]:
             yield OpaqueTool(kind or "one without a type", hosted=kind not in _RUN_BY_CLIENTS)
 
 
-def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
-    """Make the body declare the conversation's tools, and leave the choice that they allow."""
+def _set_tools_and_choice(fields: Fields, asked: Request, conversation: Conversation) -> None:
     declared = rawjson.items(fields.get("tools"))
     opaque = list(_opaque_tools(declared))
     if not conversation.tools and not conversation.opaque_tools:

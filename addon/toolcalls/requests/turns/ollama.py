@@ -46,7 +46,7 @@ class _OllamaRequests:
         }
         fields["messages"] = [message for turn in conversation.turns for message in _messages(turn, called)]
         keep_stops(fields, conversation.stop, _STOP)
-        _offer(fields, conversation)
+        _set_tools(fields, conversation)
         return rawjson.written(fields)
 
 
@@ -130,8 +130,7 @@ def _opaque_tools(tools: Sequence[Any]) -> Iterator[OpaqueTool]:
             yield OpaqueTool(rawjson.word(rawjson.fields(raw), "type") or "one without a type")
 
 
-def _offer(fields: Fields, conversation: Conversation) -> None:
-    """Make the body declare the conversation's tools."""
+def _set_tools(fields: Fields, conversation: Conversation) -> None:
     declared = _tools(fields)
     known = {tool.name for tool in _functions(declared)}
     if not conversation.tools and not conversation.opaque_tools:

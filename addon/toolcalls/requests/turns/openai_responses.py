@@ -83,7 +83,7 @@ class _ResponsesRequests:
         items = [item for turn in said for item in _items(turn, known)]
         if items and not is_same:
             fields["input"] = items
-        _offer(fields, asked, conversation)
+        _set_tools_and_choice(fields, asked, conversation)
         return rawjson.written(fields)
 
 
@@ -280,8 +280,7 @@ def _written(block: Block, known: Mapping[str, Tool]) -> Fields:
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 
-def _offer(fields: Fields, asked: Request, conversation: Conversation) -> None:
-    """Make the body declare the conversation's tools, and leave the choice that they allow."""
+def _set_tools_and_choice(fields: Fields, asked: Request, conversation: Conversation) -> None:
     declared = rawjson.items(fields.get("tools"))
     if not conversation.tools and not conversation.opaque_tools:
         for key in _TOOL_KEYS if asked.tools or any(_opaque_tools(_listed(fields))) else ():

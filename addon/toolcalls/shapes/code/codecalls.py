@@ -5,15 +5,15 @@ such code as a call, so a call's parameters must be declared ones, and only the 
 come after it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, CallSink, OpenerPlace
+from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.code.pythonic import Block, Pythonic
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, object_of, own_arguments
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, object_of, own_arguments
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import KEY, NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS
@@ -25,7 +25,7 @@ _PRINT = "print("
 
 
 @dataclass(frozen=True)
-class CodeCalls:
+class CodeCalls(Grammar):
     """The form. Its dialects say which openers it has."""
 
     name: str
@@ -117,12 +117,10 @@ class CodeCalls:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One call a line; "" for no calls."""
-        for call in calls:
-            check_name(call.name, "before a parenthesis")
-            members(call.arguments)
-        return "\n".join(f"{call.name}({call.arguments})" for call in calls)
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        check_name(call.name, "before a parenthesis")
+        members(call.arguments)
+        return f"{call.name}({call.arguments})"
 
 
 class _Line(Block):

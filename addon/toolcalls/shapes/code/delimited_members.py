@@ -8,8 +8,6 @@ Models also put single quotes in the place of delimiters, or in front of them. T
 second one is in front of what may follow a value. A string whose second delimiter is missing ends where all its
 closers follow with the call's closing marker, and after that another call or the reply's end; or at a comma with
 another parameter of the call and its string's delimiter after it.
-
-Over 300 lines: the kinds of values and their damage are read side by side.
 """
 
 import re
@@ -20,7 +18,7 @@ from typing import Protocol
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.json.jsonvalue import string as json_string
+from toolcalls.shapes.json.json_values import string as json_string
 from toolcalls.shapes.words import KEY, character, word
 from toolcalls.text.scanner import Scanner, Search, Step
 from toolcalls.values.conversion import Types, escape, is_json, quote, to_json

@@ -3,20 +3,20 @@
 `OPEN <name>N</name> <arguments>J</arguments> CLOSE`; both elements have several names.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, CallSink, OpenerPlace
+from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace
+from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
 from toolcalls.shapes.json.closing import take_closer, take_surplus
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, own_arguments
-from toolcalls.shapes.spaced_closers import closer_among
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, own_arguments
+from toolcalls.shapes.spaced_closers import accept, closer_among
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
-NAME_ELEMENTS = ("<name>", "<tool_name>", "<tool>", "<function>")
-_GIVEN = ("<arguments>", "<args>", "<parameters>", "<params>", "<input>")
+NAME_ELEMENTS = tuple(f"<{key}>" for key in NAMES)
+_GIVEN = tuple(f"<{key}>" for key in ARGUMENTS)
 
 
 def _closer(tag: str) -> str:
@@ -28,17 +28,13 @@ def _nothing() -> None:
 
 
 @dataclass(frozen=True)
-class NameInElement:
+class NameInElement(Grammar):
     """The form with the call's opening tags, the first of which is written."""
 
     name: str
     opening: tuple[str, ...]
     place: OpenerPlace = "line"
     stray_words: tuple[str, ...] = ()
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The call's tags."""
-        return self.opening
 
     # Reading
 
@@ -82,14 +78,8 @@ class NameInElement:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One element a call; "" for no calls."""
-        blocks = []
-        for call in calls:
-            check_name(call.name, "in an element")
-            members(call.arguments)
-            blocks.append(
-                f"{self.opening[0]}\n<name>{call.name}</name>\n<arguments>{call.arguments}</arguments>\n"
-                f"{_closer(self.opening[0])}"
-            )
-        return "\n".join(blocks)
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        check_name(call.name, "in an element")
+        members(call.arguments)
+        body = f"<name>{call.name}</name>\n<arguments>{call.arguments}</arguments>"
+        return f"{self.opening[0]}\n{body}\n{_closer(self.opening[0])}"

@@ -1,64 +1,54 @@
 """Calls as an element that carries the name, around the arguments as JSON: `<function=N>{...}</function>`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
+from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace, Unwritable
 from toolcalls.shapes.json.closing import take_closer, take_surplus
-from toolcalls.shapes.json.jsonvalue import MAX_NAME, OBJECT_STARTS, own_arguments
-from toolcalls.shapes.spaced_closers import closer_among
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, checked, own_arguments
+from toolcalls.shapes.json.json_values import MAX_NAME
+from toolcalls.shapes.spaced_closers import section_end
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 _NO_NAME = frozenset("<>{}()[]\"'`/= \t\r\n")
 
 
 @dataclass(frozen=True)
-class NameInTag:
+class NameInTag(Grammar):
     """The form with its tags filled in; `{name}` in `closing` is the call's own.
 
-    start     what is in front of the name, which ends at `>`
-    wrapper   the tags around the calls, None for none
+    start           what is in front of the name, which ends at `>`
+    before, after   the tags around all calls, "" for none
     """
 
     name: str
     start: str
     closing: str
-    wrapper: tuple[str, str] | None = None
+    before: str = ""
+    after: str = ""
+    between: str = "\n"
     place: OpenerPlace = "line"
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrapper's tag, else what is in front of the name."""
-        return (self.wrapper[0] if self.wrapper else self.start,)
+        return (self.before or self.start,)
 
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - JSON says its types
         """One call, or the calls of one wrapper."""
-        if self.wrapper:
-            scan.take(len(self.wrapper[0]))
+        if self.before:
+            scan.take(len(self.before))
             scan.take((yield from scan.space()))
         begun = False
         while (written := (yield from self._name(scan))) is not None:
             begun = True
             if not (yield from self._call(scan, sink, written)):
                 return False
-            if self.wrapper is None:
+            if not self.before:
                 return True
             scan.take((yield from scan.space()))
-        if not begun or self.wrapper is None:
-            return False
-        _, length = yield from closer_among(scan, self.wrapper[1:])
-        if length:
-            scan.take(length)
-            return True
-        if scan.stops_short((self.wrapper[1],)) and not scan.cut:
-            sink.note_repair("missing_closer")
-            scan.take(scan.rest())
-            return True
-        return False
+        return begun and bool(self.before) and (yield from section_end(scan, sink, (self.after,)))
 
     def _name(self, scan: Scanner) -> Step[str | None]:
         """Take an opening tag with an object after it. Returns the name as it is written; None: no such tag."""
@@ -86,7 +76,7 @@ class NameInTag:
         closing = (self.closing.format(name=written),)
         sink.begin(written)
         if not (yield from own_arguments(scan, sink, closing)):
-            if self.wrapper and not scan.ended:
+            if self.before and not scan.ended:
                 sink.end()
                 return True
             return False
@@ -100,13 +90,7 @@ class NameInTag:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One call after the other; "" for none."""
-        if not calls:
-            return ""
-        for call in calls:
-            if not call.name or not _NO_NAME.isdisjoint(call.name):
-                raise Unwritable(f"{call.name!r} cannot stand in a tag")
-            members(call.arguments)
-        blocks = [f"{self.start}{call.name}>{call.arguments}{self.closing.format(name=call.name)}" for call in calls]
-        return "".join((self.wrapper[0], *blocks, self.wrapper[1])) if self.wrapper else "\n".join(blocks)
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        if not _NO_NAME.isdisjoint(checked(call).name):
+            raise Unwritable(f"{call.name!r} cannot stand in a tag")
+        return f"{self.start}{call.name}>{call.arguments}{self.closing.format(name=call.name)}"

@@ -4,12 +4,12 @@ What gateways and agents make of past calls when they write a conversation down 
 The object is read where it stands and ends where its braces say; what comes after it closes the call.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import Call, CallSink, OpenerPlace
+from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, own_arguments
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, own_arguments
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -17,26 +17,22 @@ from toolcalls.values.toolbox import Toolbox
 
 
 @dataclass(frozen=True)
-class NameInWords:
+class NameInWords(Grammar):
     """The form with its words filled in. White space may be between any two of them.
 
     opening   what a call begins with; the first is written
-    before    what must come before the name, "" for nothing
+    label     what must come before the name, "" for nothing
     after    what may be between the name and the object, each with what closes the call then; the first is written
     layout    how a call is written: {opening}, {name} and {json} are filled in
     """
 
     name: str
-    opening: tuple[str, ...]
     behind: tuple[tuple[str, tuple[str, ...]], ...]
     layout: str
-    before: str = ""
+    opening: tuple[str, ...] = ()
+    label: str = ""
     stray_words: tuple[str, ...] = ()
     place: OpenerPlace = "line"
-
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """What a call begins with."""
-        return self.opening
 
     # Reading
 
@@ -46,7 +42,7 @@ class NameInWords:
         if opener is None:
             return False
         scan.take(len(opener))
-        if self.before and not (yield from accept(scan, self.before)):
+        if self.label and not (yield from accept(scan, self.label)):
             return False
         scan.take((yield from scan.space()))
         name = yield from word(scan, NAME)
@@ -85,12 +81,8 @@ class NameInWords:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One call a paragraph; "" for no calls."""
-        blocks = []
-        for call in calls:
-            check_name(call.name, "in words")
-            members(call.arguments)
-            before, _, after = self.layout.partition("{json}")
-            blocks.append(before.replace("{name}", call.name) + call.arguments + after)
-        return "\n".join(blocks)
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        check_name(call.name, "in words")
+        members(call.arguments)
+        before, _, after = self.layout.partition("{json}")
+        return before.replace("{name}", call.name) + call.arguments + after

@@ -5,9 +5,6 @@ again. A bracket in a string closes nothing. A bracket that another kind closes,
 nobody sure of the end: then none is found, and all that follows belongs to the broken call.
 """
 
-import re
-from functools import lru_cache
-
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.json_tokenizer import Marks
 
@@ -26,7 +23,7 @@ def skip_json(scan: Scanner, unclosed: list[str], ends: tuple[str, ...] = (), *,
     keep       how many brackets stay open
     """
     first = "".join(sorted({end[0] for end in ends}))
-    marks = Marks(_signs(first), first)
+    marks = Marks("{}[]'" + first, first)
     last = ""
     while len(unclosed) > keep:
         found = marks.next(scan.text, scan.pos)
@@ -52,8 +49,3 @@ def skip_json(scan: Scanner, unclosed: list[str], ends: tuple[str, ...] = (), *,
             return False
         last = char
     return True
-
-
-@lru_cache(maxsize=64)
-def _signs(more: str) -> re.Pattern[str]:
-    return re.compile(rf"""["'{{}}\[\]{re.escape(more)}]""")

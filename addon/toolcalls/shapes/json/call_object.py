@@ -6,24 +6,17 @@ from toolcalls.events import Reason, Repair
 from toolcalls.shapes import Call
 from toolcalls.shapes.json.call_block import CallBlock
 from toolcalls.shapes.json.call_keys import ARGUMENTS, LISTS, NAMES, SERVER, WRAPPERS, placed
-from toolcalls.shapes.json.jsonvalue import (
-    MAX_NAME,
-    OBJECT_STARTS,
-    QUOTES,
-    accept,
-    argument_object,
-    bare_key,
-    separated,
-    value,
-    whole_value,
-)
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, argument_object
+from toolcalls.shapes.json.json_values import MAX_NAME, QUOTES, bare_key, separated, value, whole_value
 from toolcalls.shapes.json.strict_calls import CALL_KEYS, STRICT_ARGUMENTS, STRICT_LISTS, STRICT_NAMES, calls_meant
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import NAME, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote
 
 _BRACKETS = ("{", "[")
-_NESTED = (*NAMES, *WRAPPERS)
+_NESTED = frozenset((*NAMES, *WRAPPERS))
+_LISTED = _NESTED.union(LISTS)
 MAX_DEPTH = 4  # `{"tool_calls": [{"function": {...}}]}`, and one to spare
 _MAX_PASSED = 1024  # characters of a value that nobody asks for, before the name is known
 _UNESCAPED = ('"{"', '"{ "', '"{\n')  # how a string of arguments begins whose own quotes lost their escapes
@@ -35,6 +28,7 @@ _ESCAPED_CALL = tuple(
     f"{{{space}{mark}{key}{mark}" for space in _SPACES for mark in _MARKS for key in sorted(CALL_KEYS)
 )
 _COMMENTS = {"//": "\n", "#": "\n", "/*": "*/"}
+_OPENS_COMMENT = tuple(_COMMENTS)
 
 
 class OpenArguments:
@@ -81,6 +75,7 @@ class CallObject:
         self._block = block
         self._rules = block.rules
         self._array = array
+        self._awaits_message = block.rules.commit == "message"
         self.whole = self.begun = self.given = self.stray = self.passed_over = False
         self.name = ""
         self.calls: list[Call] = []
@@ -105,10 +100,6 @@ class CallObject:
         """The name as it is there, with its server's."""
         return self._block.tools.served(self._server, self._text) if self._text else ""
 
-    @property
-    def _awaits_message(self) -> bool:
-        return self._rules.commit == "message"
-
     def note_repair(self, name: Repair) -> None:
         """Note a repair on the call, or for it while it has not begun."""
         if self.begun:
@@ -119,7 +110,8 @@ class CallObject:
     def read(self, depth: int) -> Step[bool]:
         """Read it with its braces. Returns whether it is complete."""
         block = self._block
-        if (yield from block.scan.among(_ESCAPED_CALL if self._awaits_message else _ESCAPED)):
+        plain = yield from block.scan.starts('{"')  # most are
+        if not plain and (yield from block.scan.among(_ESCAPED_CALL if self._awaits_message else _ESCAPED)):
             return (yield from self._escaped(depth))
         whole = yield from self._members(depth)
         if whole:
@@ -191,7 +183,7 @@ class CallObject:
         """Take white space, and comments where they may stand."""
         scan = self._block.scan
         scan.take((yield from scan.space()))
-        while not self._rules.sure and (comment := (yield from scan.among(tuple(_COMMENTS)))) is not None:
+        while not self._rules.sure and (comment := (yield from scan.among(_OPENS_COMMENT))) is not None:
             self.note_repair("comment")
             scan.take(len(comment))
             end = _COMMENTS[comment]
@@ -259,7 +251,7 @@ class CallObject:
                 self._take_name("name", key)
                 starts = yield from block.scan.among(OBJECT_STARTS)
                 return starts is not None and (yield from self._given(self._rules.arguments, bracket))
-        if bracket == "[" and key in (*_NESTED, *LISTS) and not self.name:
+        if bracket == "[" and key in _LISTED and not self.name:
             return (yield from self._list(depth))
         if bracket == "{" and key in _NESTED and (not self.name or (key in WRAPPERS and not self._declares(key))):
             whole = depth + 1 < MAX_DEPTH and (yield from self._members(depth + 1))

@@ -154,7 +154,7 @@ class CallReader(CallBlock):
             if not broke_off:
                 self.end()
             return not broke_off
-        if broke_off:
+        if broke_off or found.name in rules.no_calls:
             return False
         if self.open:
             self.sink.fail()

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from toolcalls.events import Repair
-from toolcalls.shapes import Call, CallSink, OpenerPlace
+from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_closer, take_surplus
-from toolcalls.shapes.json.jsonvalue import accept, checked
-from toolcalls.shapes.spaced_closers import closer_among
+from toolcalls.shapes.json.json_arguments import checked
+from toolcalls.shapes.spaced_closers import accept, closer_among
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -31,7 +31,7 @@ _MAX_ATTRIBUTES = 256  # characters of an opening tag's attributes
 
 
 @dataclass(frozen=True)
-class MarkedJson:
+class MarkedJson(Grammar):
     """The form with its marks filled in. Where there are several, all are read and the first one is written.
 
     wrong        closing tags of other forms that models write instead
@@ -72,7 +72,6 @@ class MarkedJson:
         return self.brackets[0] == "[" or self.between != ""
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The opening tags, and what may be in front of them."""
         before = self.around[:1] if self.around else ()
         return (*self.opening, *filter(None, (self.attributed,)), *before, *self._spaced)
 
@@ -221,9 +220,8 @@ class MarkedJson:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One block a call, or one for all; "" for no calls."""
-        items = list(map(self._item, calls))
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        items = [self.write_call(call, tools) for call in calls]
         if self._together and items:
             items = [self.between.join(items) if self.brackets[0] == "{" else f"[{', '.join(items)}]"]
         return "\n".join(map(self._block, items))
@@ -232,7 +230,7 @@ class MarkedJson:
         closing = self.closing[0] if self.closed else ""
         return f"{self.opening[0]}{self.line}{body}{self.line if closing else ''}{closing}"
 
-    def _item(self, call: Call) -> str:
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         checked(call)
         if self.keyed:
             return f"{{{quote(call.name)}: {call.arguments}}}"

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from toolcalls.shapes import Call, CallSink, OpenerPlace
+from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_keys import NAMES
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import checked
+from toolcalls.shapes.json.json_arguments import checked
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -21,7 +21,7 @@ from toolcalls.values.toolbox import Toolbox
 
 
 @dataclass(frozen=True)
-class UnmarkedJson:
+class UnmarkedJson(Grammar):
     """The form with its fences filled in.
 
     fences    what comes before and after the JSON, ("", "") for nothing; the first is written
@@ -104,16 +104,13 @@ class UnmarkedJson:
 
     # Writing
 
-    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One block for all calls; "" for none."""
-        if not calls:
-            return ""
-        items = [_item(call) for call in calls]
+    def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
+        """One block for all calls."""
+        items = [self.write_call(call, tools) for call in calls]
         body = f"[{', '.join(items)}]" if self.brackets[0] == "[" else "\n".join(items)
         opening, closing = self.fences[0]
-        return f"{opening}\n{body}\n{closing}" if opening else body
+        return f"{opening}\n{body}\n{closing}" if items and opening else body if items else ""
 
-
-def _item(call: Call) -> str:
-    checked(call)
-    return f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
+    def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
+        checked(call)
+        return f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'

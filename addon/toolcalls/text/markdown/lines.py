@@ -17,6 +17,7 @@ from toolcalls.text.markdown.inline import begins_tag
 from toolcalls.text.markdown.line import Line
 from toolcalls.text.markdown.states import HASHES, MARKER, PREFIX, RULE, SEARCH, TAG, TEXT, TOKEN_START
 from toolcalls.text.markdown.tokens import NO_MARK, is_no_token
+from toolcalls.text.scanner import past
 
 # Lines of paragraphs and between them that change nothing but whether a paragraph is open: words, whole inline code,
 # and no mark of Markdown's or of `literals`. `_between` says where they are.
@@ -83,7 +84,7 @@ def read(line: Line, text: str, at: int, end: int) -> int:
             continue
         line.after_return = False
         if char == " " and line.state == PREFIX:  # mostly one of many, before code
-            first, at = at - 1, _past_spaces(text, at, end)
+            first, at = at - 1, min(end, past(text, at, " "))
             line.blocks.indent_by(at - first)
             continue
         if char == "<" and line.state in (TEXT, TAG) and at < end and is_no_token(text[at - 1 : min(at + 2, end)]):
@@ -100,14 +101,14 @@ def _between(line: Line) -> bool:
     """Whether a line begins here, outside all but paragraphs: nothing is open, and nothing is expected of it."""
     blocks = line.blocks
     if (
-        line.state != PREFIX
-        or blocks.column
+        blocks.leaf > PARAGRAPH
+        or line.state != PREFIX
         or blocks.stack
+        or blocks.column
         or line.tail.pieces
         or blocks.marker_end
         or line.after_closer
         or line.after_return
-        or blocks.leaf > PARAGRAPH
     ):
         return False
     inline = blocks.inline
@@ -144,10 +145,3 @@ def _end_line(line: Line) -> None:
     if line.spans_end_with_lines:
         blocks.inline.span, blocks.inline.unsure = 0, False
     line.new_line()
-
-
-def _past_spaces(text: str, at: int, end: int) -> int:
-    """Where the first character from `at` on stands that is no space; `end` for none before it."""
-    while at < end and text[at] == " ":
-        at += 1
-    return at

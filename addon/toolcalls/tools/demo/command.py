@@ -23,7 +23,7 @@ from typing import Any
 
 from toolcalls.insight.formatting import counted
 from toolcalls.insight.report import summarize_verdicts, visible
-from toolcalls.insight.vocabulary.reasons import REASONS
+from toolcalls.insight.vocabulary.words import REASONS
 from toolcalls.tools.addon_path import ADDON
 from toolcalls.tools.demo.client import Received, streaming_client
 from toolcalls.tools.demo.display import show, show_timeline

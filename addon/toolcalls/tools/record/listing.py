@@ -17,8 +17,7 @@ from toolcalls.flows.flow_records import records_of
 from toolcalls.flows.flow_redaction import redacted
 from toolcalls.insight.formatting import counted, duration
 from toolcalls.insight.report import visible
-from toolcalls.insight.vocabulary.reasons import REASONS
-from toolcalls.insight.vocabulary.statuses import STATUSES
+from toolcalls.insight.vocabulary.words import REASONS, STATUSES
 from toolcalls.streams import BadInput, as_json, encode, write_line, write_output, written
 from toolcalls.tools.record.sources import Found, files_of, filtered, found_in, wanted
 

@@ -11,7 +11,6 @@ _SAYS_CALLS = "tool_use"
 
 
 def whole(answer: Answer) -> bytes:
-    """A whole message."""
     blocks = [*_texts(answer), *({**block, "input": call.object} for block, call in _calls(answer))]
     return rawjson.written({**_message(answer, blocks), "stop_reason": _SAYS_CALLS})
 

@@ -6,14 +6,14 @@ that is negative (`_accumulate_event` in anthropic-python). Some agents take the
 
 
 class BlockPlaces:
-    """The blocks of a message, each as its call, None for one that is none."""
+    """The blocks of a message in order: the call of each, None for a block that is no call."""
 
     def __init__(self) -> None:
         self._blocks: list[object | None] = []
         self._latest: int | None = None  # the index of the latest block, where that takes pieces of arguments
 
     def came(self, index: int, kind: str, call: object | None) -> None:
-        """A block has begun. The provider's own tools take arguments, too."""
+        """Note a block that begins. The provider's own tools take arguments, too."""
         self._blocks.append(call)
         self._latest = index if kind.endswith("tool_use") else None
 

@@ -85,12 +85,12 @@ def damages_of(block: Fields, ids: set[str]) -> Iterator[Reason]:
 
 
 def gap(text: str) -> str:
-    """An empty line before text, as far as it does not begin with one."""
+    """The line ends to put before `text`, so that an empty line is before it."""
     return "\n" * max(0, 2 - (len(text) - len(text.lstrip("\n"))))
 
 
 def is_behind(shown: str, own: str) -> bool:
-    """Whether calls stand, as text, after the block's `own` text in what is `shown` of it."""
+    """Whether `shown` has calls, written as text, after the block's `own` text."""
     return len(shown) > len(own) and not (own and shown.endswith(own))
 
 

@@ -61,7 +61,6 @@ class ClientStream:
     # Frames
 
     def send(self, kind: str, **members: Any) -> None:
-        """Send a new event."""
         self.out.append({"type": kind, **members})
 
     def forward(self, event: Fields, index: int | None = None) -> None:
@@ -77,14 +76,12 @@ class ClientStream:
     # Blocks
 
     def _begin(self, kind: str, members: Fields, call: tuple[int, int] | None = None) -> OpenBlock:
-        """A new block, after the one that was open."""
         self.close()
         self.open = OpenBlock(self.take_place(), kind, call)
         self.send(START, index=self.open.index, content_block={"type": kind, **members})
         return self.open
 
     def _piece(self, index: int, kind: str, key: str, text: str) -> None:
-        """A piece of a block."""
         self.send(DELTA, index=index, delta={"type": kind, key: rawjson.string(text)})
 
     def close(self) -> None:
@@ -118,7 +115,7 @@ class ClientStream:
     # The hub's events
 
     def emit(self, parts: Iterable[Part]) -> None:
-        """Send what became of the text, and of calls."""
+        """Send text and calls, as they are after processing."""
         for lane, event in merge_texts(parts):
             if isinstance(event, Text):
                 self.text(event.text)
@@ -148,7 +145,7 @@ class ClientStream:
     # Text
 
     def text(self, text: str, event: Fields | None = None) -> None:
-        """Send text, in the event that it came in where it is still the same."""
+        """Send text: in the event that it came in if that still says the same, else in a new one."""
         if not text:
             return
         open_ = self.open

@@ -11,21 +11,18 @@ from toolcalls.events import (
     CallPiece,
     CallStart,
     CallUpdate,
-    Damage,
-    Defect,
     Fetched,
     Finish,
     OtherContent,
     ParagraphEnd,
     PartEnd,
-    Reason,
     Reasoning,
     Text,
     Unplaced,
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import Part, call_at_once, damages
 from toolcalls.wires.anthropic.block_places import BlockPlaces
 from toolcalls.wires.anthropic.blocks import cited, damages_of, fetched, input_of, is_other, reason_of
 
@@ -90,17 +87,10 @@ def content_of(event: Fields) -> Sequence[Any]:
     return rawjson.items(rawjson.fields(event.get("message")).get("content"))
 
 
-def noticed(lane: int, index: int, codes: Iterable[Reason]) -> Iterator[Part]:
-    """What is noticed of a call."""
-    return ((lane, Damage(index, Defect(code))) for code in codes)
-
-
 def native_call(lane: int, index: int, block: Fields, ids: set[str]) -> Iterator[Part]:
-    """A call that is there as a whole. `ids` are those of the calls before it."""
-    yield lane, CallStart(index, rawjson.word(block, "name"), id=rawjson.word(block, "id"))
-    yield from noticed(lane, index, damages_of(block, ids))
-    yield lane, CallPiece(index, input_of(block))
-    yield lane, CallEnd(index)
+    """The events of a native call that comes whole. `ids`: those of the calls before it."""
+    start = CallStart(index, rawjson.word(block, "name"), id=rawjson.word(block, "id"))
+    return call_at_once(lane, start, input_of(block), *damages_of(block, ids))
 
 
 @dataclass(slots=True, eq=False)
@@ -145,7 +135,6 @@ class Reading:
         self._over = False
 
     def events(self, event: _Event, payload: bytes) -> Iterable[Part]:
-        """The events of one frame."""
         kind = event.type
         if kind == DELTA:
             return self._delta(event, event.delta or _Delta(), payload)
@@ -170,7 +159,7 @@ class Reading:
         return []
 
     def _given(self, content: Iterable[Any]) -> Iterator[Part]:
-        """The blocks that the message begins with."""
+        """Decode the blocks that the message begins with."""
         self.given = []
         self._places = BlockPlaces()
         for at, block in enumerate(map(rawjson.fields, content)):
@@ -211,7 +200,7 @@ class Reading:
             self._pending = self._behind_call = True
             self._places.came(at, block.type, native)
             yield native.lane, CallStart(native.index, block.name, id=block.id)
-            yield from noticed(native.lane, native.index, codes)
+            yield from damages(native.lane, native.index, *codes)
             return
         self._places.came(at, block.type, None)
         self.lanes.pop(at, None)
@@ -232,7 +221,7 @@ class Reading:
         yield from ((self._lane, Fetched(text)) for text in fetched(block))
 
     def _opened(self, at: int) -> Iterator[Part]:
-        """A text block is open."""
+        """A text block opens."""
         if self._used:
             yield from self._ends()
             self._lane += 1

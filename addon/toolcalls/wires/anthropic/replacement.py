@@ -10,7 +10,7 @@ class BlockCall(WholeCall):
     """A call of a whole reply, as far as it came."""
 
     def block(self) -> Fields:
-        """It as a block."""
+        """The call as a content block."""
         named = {"id": rawjson.string(self.start.id), "name": rawjson.string(self.start.name)}
         return {"type": "tool_use", **named, "input": rawjson.json_text(self.arguments or "{}")}
 

@@ -25,7 +25,6 @@ def _is_native(part: Part) -> bool:
 
 
 def _text_of(parts: Sequence[Part]) -> str:
-    """The text in parts."""
     return "".join(event.text for _, event in parts if isinstance(event, Text))
 
 
@@ -66,7 +65,7 @@ class Stream(Undivided):
         return [payload if made is event else rawjson.written(made) for made in client.out]
 
     def _join(self, kind: str, at: int) -> None:
-        """Begin to follow the client, who has got everything before a frame of this kind."""
+        """Begin to track what the client has: everything before a frame of this kind."""
         client, reading = self._client, self._reading
         text: int | None = at
         if kind == START:
@@ -81,7 +80,7 @@ class Stream(Undivided):
     # The message begins
 
     def _began(self, event: Fields, parts: Sequence[Part]) -> None:
-        """The message begins: with nothing, and then with the blocks that it brought along."""
+        """The message begins: first empty, then with the blocks that it brought along."""
         content = content_of(event)
         if not content:
             self._other(event, parts)
@@ -115,7 +114,7 @@ class Stream(Undivided):
             self._reach_block(block)
 
     def _reach_block(self, block: Fields) -> None:
-        """Begin a block of the message's own. Its text and its call are sent as what has become of them."""
+        """Begin one of the message's own blocks. Its text or call is sent as it is after processing."""
         client = self._client
         if is_text(block):
             client.begin_block({"type": START, "index": -1, "content_block": {**block, "text": ""}})
@@ -150,7 +149,7 @@ class Stream(Undivided):
         client.emit(parts[gone:])
 
     def _written(self, parts: Sequence[Part]) -> None:
-        """What is known where another block opens: text in it is calls, for a block's own text is in its own frames."""
+        """Send what is decided when another block opens. Its text is calls: a block's own text is in its own frames."""
         client = self._client
         client.emit(parts)
         client.ends_with_call_text = client.ends_with_call_text or _text_of(parts) != ""
@@ -219,7 +218,7 @@ class Stream(Undivided):
         self._client.forward(event)
 
     def _other(self, event: Fields, parts: Sequence[Part]) -> None:
-        """A ping, an error, what nobody knows: it ends nothing."""
+        """Forward a ping, an error or an unknown event; it closes no block."""
         self._client.emit(parts)
         self._client.forward(event)
 

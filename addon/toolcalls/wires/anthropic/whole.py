@@ -112,7 +112,6 @@ class Whole(WholeCodec):
 
 
 def _text_of(events: Iterable[Event]) -> str:
-    """The text in events."""
     return "".join(event.text for event in events if isinstance(event, Text))
 
 

@@ -32,7 +32,7 @@ def is_exception(fields: Fields) -> bool:
 
 
 def api_of_request(body: bytes) -> Api:
-    """The API of a request. Claude's name a version of it, Nova's say what only they have."""
+    """The API of a request. Claude's requests name a version of it; Nova's have members that only they have."""
     fields = rawjson.fields(body)
     if "anthropic_version" in fields:
         return "anthropic"

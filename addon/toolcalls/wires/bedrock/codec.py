@@ -61,7 +61,7 @@ class Codec(Undivided):
         return ObservedCodec(wire.decoder(streamed=self._streamed))
 
     def _asked(self, payload: bytes) -> bytes:
-        """A payload as the API has it, to which an exception of the service is an error."""
+        """The payload in the API's words: an exception of the service becomes its error."""
         failed = self._api == _MESSAGES and b"Exception" in payload and is_exception(rawjson.fields(payload))
         return _ERROR if failed else payload
 
@@ -89,12 +89,11 @@ class Mender:
 
 
 def _api_for(answer: Answer) -> Api:
-    """Where no payload came, the model's name is all that there is."""
+    """Which API answers where no payload has come: only the model's name tells."""
     return _CONVERSE if ".nova" in answer.model else _MESSAGES
 
 
 def answer(answer: Answer) -> bytes:
-    """A whole reply."""
     make = all_wires()[_api_for(answer)].answer
     assert make is not None
     return make(answer)

@@ -43,7 +43,7 @@ class Stream(Undivided):
 
     @property
     def reply_id(self) -> str:
-        """No event of this API has an id."""
+        """Always "": no event of this API has an id."""
         return ""
 
     def decode(self, payload: bytes) -> list[Part]:
@@ -100,18 +100,15 @@ class StreamMender:
 
 
 def _metadata(answer: Answer) -> rawjson.Fields:
-    """What the API says of each reply; `latencyMs` it always does, too."""
+    """Usage and metrics, which the API adds to each reply."""
     tokens_in, tokens_out = answer.tokens.input or 0, answer.tokens.output or 0
     usage = {"inputTokens": tokens_in, "outputTokens": tokens_out, "totalTokens": tokens_in + tokens_out}
     return {"usage": usage, "metrics": {"latencyMs": 0}}
 
 
 def answer(answer: Answer) -> bytes:
-    """A whole reply."""
-    make = TRANSLATION.other.answer
-    assert make is not None
     like = {"output": {"message": {"role": "assistant", "content": []}}, "stopReason": "tool_use", **_metadata(answer)}
-    return whole.from_messages(make(answer), rawjson.written(like))
+    return TRANSLATION.answer(answer, like)
 
 
 class Answering(answers.Answering):
@@ -119,9 +116,7 @@ class Answering(answers.Answering):
 
     def __init__(self) -> None:
         super().__init__()
-        make = TRANSLATION.other.answering
-        assert make is not None
-        self._inner = make()
+        self._inner = TRANSLATION.answering()
         self._openings = Openings()
 
     def saw(self, payload: bytes) -> None:

@@ -83,7 +83,6 @@ def _indexed(event: Fields) -> Fields:
 
 
 def _opened(start: Fields) -> Fields:
-    """What begins, as a block of Messages."""
     if "toolUse" in start:
         use = rawjson.fields(start["toolUse"])
         if not rawjson.word(use, "type"):  # else it is the provider's own tool
@@ -148,7 +147,7 @@ def _message_stop(event: Fields) -> Fields:
 
 
 def stopped(message: Fields) -> Fields:
-    """Why a message ended, as members of Messages."""
+    """The members of Messages that say why a message ended."""
     if "stopReason" not in message:
         return {}
     filtered = rawjson.word(message, "stopReason") in FILTERED

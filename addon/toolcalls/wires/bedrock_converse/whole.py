@@ -8,12 +8,10 @@ from toolcalls.wires.bedrock_converse.streamed import AS_CAME, of_stopped, of_to
 
 
 def is_reply(payload: bytes) -> bool:
-    """Whether a body is a reply with a message, and no error."""
     return "content" in _message(rawjson.fields(payload))
 
 
 def to_messages(payload: bytes) -> bytes:
-    """A reply as one of Messages."""
     reply = rawjson.fields(payload)
     content = [_block(raw) for raw in rawjson.items(_message(reply).get("content"))]
     return rawjson.written({"type": "message", "content": content, **stopped(reply)})

@@ -10,7 +10,6 @@ from toolcalls.wires.cohere import streamed
 
 
 def whole(answer: Answer) -> bytes:
-    """A whole reply."""
     calls = [
         {
             "id": call.id,

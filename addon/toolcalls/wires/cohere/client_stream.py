@@ -58,13 +58,12 @@ class ClientStream:
         return index
 
     def begin_call(self, event: Fields, index: int) -> None:
-        """Open a call of the upstream's."""
         self.close()
         self.open = "call", index
         self.forward(event, index)
 
     def emit(self, parts: Iterable[Part]) -> None:
-        """Send what became of text, and of calls."""
+        """Send text and calls, as they are after processing."""
         for _, event in merge_texts(parts):
             if isinstance(event, Text):
                 self.text(event.text)
@@ -72,7 +71,7 @@ class ClientStream:
                 self._send(event)
 
     def text(self, text: str, event: Fields | None = None) -> None:
-        """Send text, in the event that it came in where it is still the same."""
+        """Send text: in the event that it came in if that still says the same, else in a new one."""
         if not text:
             return
         if self.open is None or self.open[0] != "text":

@@ -35,7 +35,6 @@ class _Reading:
         self._arriving: int | None = None  # where the latest call began
 
     def events(self, payload: bytes, event: Fields) -> list[Part]:
-        """The events of one frame."""
         kind, at = rawjson.word(event, "type"), rawjson.number(event, "index", 0)
         if kind == "content-start":
             self.contents, self.open = max(self.contents, at + 1), at
@@ -63,14 +62,14 @@ class _Reading:
         return parts
 
     def _fits(self, event: Fields, at: int) -> bool:
-        """Whether a piece of arguments is of the latest call for every client; calls follow each other in this API."""
+        """Whether every client adds a piece of arguments to the latest call; calls follow each other in this API."""
         return rawjson.is_place(event.get("index")) and at == self._arriving
 
     def _is_known_end(self, part: Part) -> bool:
         return isinstance(part[1], CallEnd) and part[1].index in self._ended
 
     def _end(self, at: int) -> list[Part]:
-        """A call has ended; one that was given no arguments has none."""
+        """The events of a call's end. A call without arguments gets an empty object."""
         index = self._calls.pop(at, None)
         self._numbers.end(at)
         if index is None:
@@ -114,7 +113,7 @@ class Stream(Undivided):
         return [payload if made is event else rawjson.written(made) for made in client.out]
 
     def _join(self, kind: str, at: int) -> None:
-        """Begin to follow the client, who has got everything before a frame of this kind."""
+        """Begin to track what the client has: everything before a frame of this kind."""
         client, reading = self._client, self._reading
         client.next = reading.contents
         if kind == "content-start":
@@ -220,7 +219,7 @@ class Stream(Undivided):
         return [*map(rawjson.written, [*client.out, *ending]), STREAM_END]
 
     def _other(self, event: Fields, parts: Sequence[Part], _at: int) -> None:
-        """A plan, a citation, what nobody knows: it ends nothing."""
+        """Forward a plan, a citation or an unknown event; it closes nothing."""
         self._client.emit(parts)
         self._client.forward(event)
 

@@ -27,7 +27,7 @@ class CallNumbers:
         self._taken: set[int] = set()
 
     def start(self, at: int) -> int:
-        """A call begins, unless the one at this index has not ended."""
+        """Number a call that begins, unless the call at this index has not ended."""
         known = self._latest.get(at)
         if known is None or known in self._ended:
             known = self._latest[at] = max(self._taken) + 1 if at in self._taken else at
@@ -143,36 +143,30 @@ def with_text(event: Fields, text: str) -> Fields:
 
 
 def content_start(index: int, kind: str) -> Fields:
-    """A content of this kind, `text` or `thinking`, begins."""
     content = {"type": kind, kind: ""}
     return {"type": "content-start", "index": index, "delta": {"message": {"content": content}}}
 
 
 def content_delta(index: int, kind: str, text: str) -> Fields:
-    """A piece of a content."""
     content = {kind: rawjson.string(text)}
     return {"type": "content-delta", "index": index, "delta": {"message": {"content": content}}}
 
 
 def content_end(index: int) -> Fields:
-    """A content ends."""
     return {"type": "content-end", "index": index}
 
 
 def call_start(index: int, id_: str, name: str) -> Fields:
-    """A call begins."""
     function = {"name": rawjson.string(name), "arguments": ""}
     entry = {"id": rawjson.string(id_), "type": "function", "function": function}
     return _call_event("tool-call-start", index, entry)
 
 
 def call_delta(index: int, piece: str) -> Fields:
-    """A piece of a call's arguments."""
     return _call_event("tool-call-delta", index, {"function": {"arguments": rawjson.string(piece)}})
 
 
 def call_end(index: int) -> Fields:
-    """A call ends."""
     return {"type": "tool-call-end", "index": index}
 
 
@@ -181,5 +175,4 @@ def _call_event(kind: str, index: Any, entry: Fields) -> Fields:
 
 
 def message_end(reason: str) -> Fields:
-    """The message ends for a reason of the hub's."""
     return {"type": "message-end", "delta": {"finish_reason": written_reason("", reason)}}

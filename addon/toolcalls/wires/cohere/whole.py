@@ -10,7 +10,6 @@ from toolcalls.wires.translation import Translation
 
 
 def _is_reply(payload: bytes) -> bool:
-    """Whether a body is a reply with a message, and no error."""
     message = rawjson.fields(payload).get("message")
     return rawjson.is_object(message)
 
@@ -58,7 +57,7 @@ def _is_text(content: Fields) -> bool:
 
 
 def _thoughts(message: Fields) -> Iterator[str]:
-    """What the model thought: its plan, and contents of thinking."""
+    """The model's reasoning: its plan, and the contents of type `thinking`."""
     yield rawjson.word(message, "tool_plan")
     for content in map(rawjson.fields, rawjson.items(message.get("content"))):
         if rawjson.word(content, "type") == "thinking":

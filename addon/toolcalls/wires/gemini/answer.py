@@ -14,7 +14,7 @@ _MALFORMED = "MALFORMED_FUNCTION_CALL"
 
 
 def whole(answer: Answer) -> bytes:
-    """A whole reply; the only one of a stream, too."""
+    """A whole reply, which is also the only frame of a stream."""
     candidate = {"content": {"parts": _parts(answer), "role": "model"}, "finishReason": "STOP", "index": 0}
     named = {"promptTokenCount": answer.tokens.input, "candidatesTokenCount": answer.tokens.output}
     counts = {name: count for name, count in named.items() if count is not None}

@@ -35,7 +35,6 @@ class Candidates(Undivided):
 
     @property
     def reply_id(self) -> str:
-        """The reply's own id; "-" where it has none."""
         return self._reading.reply_id
 
     def decode(self, payload: bytes) -> list[Part]:

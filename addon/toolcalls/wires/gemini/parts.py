@@ -41,7 +41,7 @@ class Call:
         return "".join(self.pieces)
 
     def part(self, *, with_id: bool = False) -> Fields:
-        """It as a part. `with_id`: its upstream gave it one."""
+        """The call as a part. `with_id`: its upstream gave it an id."""
         call = {"name": rawjson.string(self.name), "args": rawjson.json_text(self.arguments)}
         return {"functionCall": {"id": rawjson.string(self.id), **call} if with_id and self.id else call}
 
@@ -83,7 +83,7 @@ def has_only_content(reply: Fields, candidate: Fields) -> bool:
 
 
 def arguments_of(call: Fields) -> str:
-    """The arguments as JSON text, whatever they are: what is no object is returned as it is, and is no call's."""
+    """The arguments as JSON text. What is no object is returned as it is, and belongs to no call."""
     return "{}" if rawjson.value(call.get("args")) is None else rawjson.text_of(call["args"])
 
 

@@ -52,7 +52,7 @@ class Stream(Undivided):
         return translated(made, asked, payload, partial(streamed.from_messages, reply_id=self.reply_id))
 
     def _step_of(self, asked: bytes) -> list[bytes]:
-        """A piece of output in a step of its own."""
+        """The frames for a piece of output in a step of its own."""
         index = _OWN_STEPS + self._own_steps
         self._own_steps += 1
         row = (
@@ -85,7 +85,7 @@ class StreamMender:
 
 
 def _interaction(answer: Answer) -> rawjson.Fields:
-    """What the API says of each interaction."""
+    """The members that every interaction has."""
     tokens = (answer.tokens.input or 0, answer.tokens.output or 0)
     usage = {"total_input_tokens": tokens[0], "total_output_tokens": tokens[1], "total_tokens": sum(tokens)}
     return {
@@ -100,10 +100,7 @@ def _interaction(answer: Answer) -> rawjson.Fields:
 
 
 def answer(answer: Answer) -> bytes:
-    """A whole reply."""
-    make = TRANSLATION.other.answer
-    assert make is not None
-    return whole.from_messages(make(answer), rawjson.written(_interaction(answer)))
+    return TRANSLATION.answer(answer, _interaction(answer))
 
 
 class Answering(answers.Answering):
@@ -111,9 +108,7 @@ class Answering(answers.Answering):
 
     def __init__(self) -> None:
         super().__init__()
-        make = TRANSLATION.other.answering
-        assert make is not None
-        self._inner = make()
+        self._inner = TRANSLATION.answering()
         self._begun = False
 
     def saw(self, payload: bytes) -> None:

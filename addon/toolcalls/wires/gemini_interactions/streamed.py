@@ -120,7 +120,7 @@ def _over(event: Fields) -> Fields:
 
 
 def stop_of(interaction: Fields) -> Fields:
-    """How an interaction ended, as members of Messages."""
+    """The members of Messages that say how an interaction ended."""
     status = rawjson.word(interaction, "status")
     return {"stop_reason": rawjson.string(_STOPS.get(status, status))} if status else {}
 
@@ -189,7 +189,6 @@ def _ended(event: Fields) -> Fields:
 
 
 def _completed(event: Fields, interaction: Fields) -> Fields:
-    """The end of an interaction."""
     status = status_of(rawjson.fields(event.get("delta")))
     return {"interaction": {**interaction, **status}, _KIND: "interaction.completed"}
 

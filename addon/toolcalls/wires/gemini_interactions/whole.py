@@ -12,7 +12,7 @@ _STEP = "interactions_step"
 
 
 def is_reply(payload: bytes) -> bool:
-    """Whether a body is an interaction that is not still at work."""
+    """Whether a body is an interaction with steps that is no longer in progress."""
     reply = rawjson.fields(payload)
     return rawjson.word(reply, "status") != "in_progress" and _has_steps(reply)
 
@@ -22,7 +22,6 @@ def _has_steps(reply: Fields) -> bool:
 
 
 def to_messages(payload: bytes) -> bytes:
-    """A reply as one of Messages."""
     reply = rawjson.fields(payload)
     content = [block for place, raw in enumerate(rawjson.items(reply["steps"])) for block in _blocks(place, raw)]
     id_ = {"id": reply["id"]} if "id" in reply else {}
@@ -38,7 +37,6 @@ def from_messages(payload: bytes, came: bytes) -> bytes:
 
 
 def _blocks(place: int, raw: Any) -> Iterator[Fields]:
-    """The blocks of a step."""
     step = rawjson.fields(raw)
     kind = rawjson.word(step, "type")
     if kind == "function_call":

@@ -11,7 +11,6 @@ from toolcalls.wires.openai_chat.decoding import reply_of
 
 
 def whole(answer: Answer) -> bytes:
-    """A whole reply."""
     reasoning = {"reasoning_content": rawjson.string(answer.reasoning)} if answer.reasoning else {}
     text = rawjson.string(answer.text) if answer.text else None
     message = {"role": "assistant", "content": text, **reasoning, "tool_calls": _entries(answer)}

@@ -28,7 +28,7 @@ def call_of(index: int | None, id_: str, name: str, arguments: str, form: str = 
 
 
 def function_of(name: str, arguments: str) -> dict[str, Any]:
-    """What a function is called with; of the older form that is all."""
+    """The name and the arguments of a call; the older form is nothing more."""
     return {"name": rawjson.string(name), "arguments": rawjson.string(arguments)}
 
 

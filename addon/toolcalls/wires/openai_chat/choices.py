@@ -22,7 +22,6 @@ _REASONS = {
 
 
 def is_null(raw: msgspec.Raw | None) -> bool:
-    """Whether a member says nothing."""
     return raw is None or bytes(raw) == b"null"
 
 

@@ -189,13 +189,12 @@ def _with_objects(reply: _Reply, payload: bytes) -> _Reply:
 
 
 def _written(payload: bytes, place: int, key: str) -> Fields:
-    """A choice's message or delta as it is written."""
     choices = rawjson.items(rawjson.fields(payload)["choices"])
     return rawjson.fields(rawjson.fields(choices[place])[key])
 
 
 def _arguments(function: _Function) -> str:
-    """The arguments as JSON text; some servers write the object itself."""
+    """The arguments as JSON text; some servers send the object itself."""
     written = function.arguments
     return json.dumps(written, ensure_ascii=False) if isinstance(written, dict) else written or ""
 
@@ -222,7 +221,6 @@ class _Native:
 
     @property
     def in_string(self) -> bool:
-        """Whether its arguments so far end inside a string of theirs, and not in the middle of an escape."""
         return self._nesting.in_string
 
     @property
@@ -239,7 +237,7 @@ class _Native:
         return name != self.name or not self.unclosed
 
     def damages(self, *codes: Reason) -> Iterator[Damage]:
-        """What is noticed of it, each thing once."""
+        """The damage found in it, each kind once."""
         for code in codes:
             if code not in self.noticed:
                 self.noticed.add(code)
@@ -253,7 +251,7 @@ class _Native:
         return CallUpdate(self.name, None, name)
 
     def take(self, call: Call) -> None:
-        """More of its arguments."""
+        """Add to its arguments."""
         if call.custom is None:
             piece = _arguments(call.function or _Function())
             self._nesting.feed(piece)
@@ -266,7 +264,7 @@ class _Native:
         self.unsaid += escape(call.custom.input or "")
 
     def ends(self) -> Iterator[Event]:
-        """It is complete."""
+        """The events of its end."""
         self.open = False
         if self.form == CUSTOM:
             yield CallPiece(self.index, INPUT_ENDS)
@@ -291,7 +289,7 @@ def _more(call: Call, native: _Native) -> Literal["", "perhaps", "likely"]:
 
 
 def native_call(index: int, call: Call, ids: set[str], form: str = "") -> Iterator[Event]:
-    """A call that is there as a whole. `ids` are those of the calls before it."""
+    """The events of a native call that comes whole. `ids`: those of the calls before it."""
     native = _Native(index, form)
     native.take(call)
     yield CallStart(index, _name(call), id=call.id or "", form=native.form)

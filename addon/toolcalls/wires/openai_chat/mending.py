@@ -33,7 +33,7 @@ class _Arriving(Mended):
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """What is another in an entry: its index, its id or its name ("" takes it away), its arguments."""
+    """The changes to an entry: its index, its id or name ("" removes it), its arguments."""
 
     index: int | None = None
     id: str | None = None
@@ -166,7 +166,7 @@ class StreamMender:
         return False
 
     def _arguments(self, call: _Arriving, given: str | dict[str, Any] | None) -> str | None:
-        """What leaves of arguments where that is not what came."""
+        """The arguments to send, None where they are those that came."""
         text = given if isinstance(given, str) else ""
         if isinstance(given, ObjectText) and not self._mending.protocol:
             return None
@@ -185,7 +185,7 @@ class StreamMender:
                 yield {LEGACY: told} if call.is_legacy else {"index": call.index, "function": told}
 
     def _over(self) -> Sequence[bytes] | None:
-        """The stream has ended; choices that gave no reason end with it."""
+        """End the stream, and the choices that gave no reason with it."""
         made: list[Fields] = []
         for lane in list(self._arriving):
             delta: Fields = {}

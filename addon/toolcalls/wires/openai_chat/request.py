@@ -56,7 +56,7 @@ def _message(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fetched(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """What past replies say of what the provider's own tools gave back."""
+    """The results of the provider's own tools in past replies."""
     for message in messages:
         if "annotations" in message or "executed_tools" in message:
             yield from fetched(message.get("annotations"), message.get("executed_tools"))

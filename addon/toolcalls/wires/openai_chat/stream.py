@@ -65,7 +65,6 @@ class Stream(Unguarded):
 
     @property
     def reply_id(self) -> str:
-        """The reply's own id; "-" where it has none."""
         return self._reading.reply_id
 
     def decode(self, payload: bytes) -> list[Part]:
@@ -147,7 +146,7 @@ class Stream(Unguarded):
         return deltas, reason
 
     def _told(self, lane: int, event: Event, natives: _Renumbered) -> Iterable[Fields]:
-        """The deltas that say one event. `natives` are the chunk's own entries."""
+        """The deltas for one event. `natives`: the chunk's own entries."""
         if isinstance(event, Text):
             return [{"content": rawjson.string(event.text)}]
         if isinstance(event, Reasoning) and event.moved:

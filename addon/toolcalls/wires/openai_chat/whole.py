@@ -54,7 +54,6 @@ class Whole(WholeCodec):
 
 
 def _told(message: Message) -> Iterator[Event]:
-    """The events of a message."""
     yield from message.others()
     calls = message.tool_calls or []
     ids: set[str] = set()

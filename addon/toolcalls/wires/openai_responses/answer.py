@@ -13,7 +13,6 @@ _QUIET = frozenset({"message", "reasoning"})  # items beside which a call may st
 
 
 def whole(answer: Answer) -> bytes:
-    """A whole response."""
     return rawjson.written(_completed(_response(answer), [*_items(answer)], answer))
 
 
@@ -64,7 +63,6 @@ class Answering(answers.Answering):
 
 
 def _item_events(item: Fields, place: int) -> Iterator[Fields]:
-    """The events of one item."""
     at = {"output_index": place, "item_id": item["id"]}
     kind = item["type"]
     empty: Fields = {"arguments": ""} if kind == "function_call" else {"content": []}

@@ -47,7 +47,7 @@ class CallKind:
 
     @property
     def whole(self) -> bool:
-        """Whether the arguments are an object of the item's, which is there as a whole or not at all."""
+        """Whether the arguments are an object in the item, which is there as a whole or not at all."""
         return not self.events
 
     def name(self, item: Fields) -> str:
@@ -154,7 +154,7 @@ def kind_of_form(form: str) -> CallKind:
 
 
 def name_in(start: CallStart) -> str:
-    """A call's name as its item has it, which names the namespace apart."""
+    """A call's name as its item has it: without the namespace, which is a member of its own."""
     return start.name.removeprefix(f"{start.space}.") if start.space else start.name
 
 
@@ -190,7 +190,7 @@ class CallItem:
         self.input = CustomInput()
 
     def end(self, status: str) -> None:
-        """Write down what came of it."""
+        """Set the call's final arguments and status in its item."""
         self.item.update(self.kind.filled(self.item, "".join(self.pieces), status))
 
 

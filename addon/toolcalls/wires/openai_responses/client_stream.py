@@ -40,7 +40,7 @@ def opens_text(parts: Sequence[Part]) -> bool:
 
 
 def _as_was(raw: object, value: Any) -> Any:
-    """`value` for a member that was `raw`, in the same spelling where it means the same."""
+    """`value`, spelt like `raw` where both mean the same."""
     if (
         isinstance(raw, msgspec.Raw)
         and isinstance(value, int | msgspec.Raw)
@@ -84,23 +84,22 @@ class ClientStream:
     # Frames
 
     def begin(self, event: Fields) -> None:
-        """The next frame of the upstream's."""
+        """Begin the upstream's next frame."""
         number = rawjson.number(event, "sequence_number", -1)
         self._first = None if number < 0 else number + self._numbers
         self._shared = {"stream_id": event["stream_id"]} if "stream_id" in event else {}
         self.out = []
 
     def end(self) -> None:
-        """`out` is sent for that frame."""
+        """Count the payloads in `out`, which are sent for that frame."""
         self._numbers += len(self.out) - 1
 
     def send(self, kind: str, **members: Any) -> None:
-        """Send a new event."""
         number = {} if self._first is None else {"sequence_number": self._first + len(self.out)}
         self.out.append({"type": kind, **number, **members, **self._shared})
 
     def forward(self, event: Fields, **changes: Any) -> None:
-        """Send an event of the upstream's with some of its members changed, and its number."""
+        """Send an event of the upstream's, with new values for some members and its own number."""
         if self._first is not None:
             changes["sequence_number"] = self._first + len(self.out)
         self.out.append({**event, **{key: _as_was(event.get(key), value) for key, value in changes.items()}})

@@ -17,8 +17,6 @@ from toolcalls.events import (
     CallPiece,
     CallStart,
     CallUpdate,
-    Damage,
-    Defect,
     Fetched,
     Finish,
     Note,
@@ -33,7 +31,7 @@ from toolcalls.events import (
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import escape, same_arguments
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import Part, call_at_once, damages
 from toolcalls.wires.openai_responses.calls import (
     CUSTOM,
     FUNCTION,
@@ -58,13 +56,8 @@ _WITH_CALLS = (TERMINAL - {"error"}) | {"response.output_item.added", "response.
 
 
 def place_of(event: Fields, key: str = "output_index") -> int:
-    """Where what a frame is about stands; 0 where it does not say."""
+    """The place (`output_index`, say) that a frame is about; 0 where it does not say."""
     return rawjson.number(event, key, 0)
-
-
-def damages(lane: int, index: int, *codes: Reason) -> Iterator[Part]:
-    """What is noticed of a call."""
-    return ((lane, Damage(index, Defect(code))) for code in codes)
 
 
 def of_id(id_: str, ids: Container[str]) -> Iterator[Reason]:
@@ -82,13 +75,12 @@ def of_item(kind: CallKind, item: Fields) -> Iterator[Reason]:
 
 
 def whole_call(lane: int, index: int, kind: CallKind, item: Fields, ids: Container[str]) -> Iterator[Part]:
-    """A call that is there as a whole. `ids` are those of the calls before it."""
+    """The events of a call that comes whole. `ids`: those of the calls before it."""
     id_ = rawjson.word(item, "call_id")
-    yield lane, CallStart(index, kind.name(item), id=id_, form=kind.form, space=rawjson.word(item, "namespace"))
-    yield from damages(lane, index, *of_id(id_, ids), *of_item(kind, item))
-    yield lane, CallPiece(index, kind.arguments(item))
-    if rawjson.word(item, "status") != "incomplete":
-        yield lane, CallEnd(index)
+    start = CallStart(index, kind.name(item), id=id_, form=kind.form, space=rawjson.word(item, "namespace"))
+    wrong = (*of_id(id_, ids), *of_item(kind, item))
+    whole = rawjson.word(item, "status") != "incomplete"
+    return call_at_once(lane, start, kind.arguments(item), *wrong, whole=whole)
 
 
 @dataclass(slots=True, eq=False)
@@ -104,7 +96,7 @@ class _Call:
     texts: list[str] = field(default_factory=list, init=False)
 
     def correction(self, end: Fields) -> Iterator[Part]:
-        """An event or an item that says at the end what the call is. Nothing, where that was said before."""
+        """An update where an event or item at the end says something else of the call than was said before."""
         said = self.kind.json("".join(self.texts))
         name = self.kind.name(end) or self.name
         space = rawjson.word(end, "namespace") or self.space
@@ -157,7 +149,6 @@ class Reading:
         self._ended = False
 
     def events(self, kind: str, event: Fields) -> Iterable[Part]:
-        """The events of one frame."""
         self.left_unread = False
         if kind == DELTA:
             place = place_of(event), place_of(event, "content_index")
@@ -391,7 +382,7 @@ class Reading:
 
 
 class Events:
-    """The events of a stream's frames, for who changes nothing."""
+    """Decodes a stream whose frames nobody changes."""
 
     def __init__(self) -> None:
         self._reading = Reading()

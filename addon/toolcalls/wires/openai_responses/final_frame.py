@@ -23,7 +23,7 @@ class FinalFrame:
         self._kept: dict[int, bool] = {}  # of native calls that only this frame holds, by place: whether they stay
 
     def ended(self, event: Fields, parts: Sequence[Part]) -> None:
-        """The whole response says what the stream has said."""
+        """Make the whole response say what the stream has said."""
         client = self._client
         response = rawjson.fields(event.get("response"))
         output = rawjson.items(response.get("output"))

@@ -43,7 +43,7 @@ class ItemFrames:
             self._keep(kind, event, at)
 
     def _keep(self, kind: CallKind | None, event: Fields, at: int) -> None:
-        """An item of the upstream's that stays."""
+        """Forward an item of the upstream's."""
         client = self._client
         self._items.places[at] = place = client.take_place(at)
         if kind is not None:

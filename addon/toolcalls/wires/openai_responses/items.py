@@ -74,7 +74,6 @@ def texts_of(item: Fields) -> list[Fields]:
 
 
 def thought_part(text: str) -> Fields:
-    """A text of reasoning."""
     return {"type": "reasoning_text", "text": rawjson.string(text)}
 
 
@@ -102,7 +101,7 @@ class Message:
         self.changed = own  # the client does not see it as it is
 
     def id(self) -> msgspec.Raw:
-        """An id for the next segment; the first one has the message's own."""
+        """An id for the next segment; the first has the message's own."""
         name = rawjson.word(self.item, "id") or "msg"
         self.count += 1
         return rawjson.string(name if self.count == 1 else f"{name}_{self.count}")
@@ -130,11 +129,11 @@ class Segment:
 
     @property
     def position(self) -> Fields:
-        """Where the part stands that is open or comes next."""
+        """The members that say where the part is that is open or comes next."""
         return {"item_id": self.id, "output_index": self.place, "content_index": len(self.content)}
 
     def begin(self, part: Fields) -> None:
-        """A text part begins."""
+        """Begin a text part."""
         self.part, self.pieces, self.has_text_done = part, [], False
 
     def closed(self) -> list[Any]:
@@ -152,7 +151,7 @@ class Thought:
 
     @property
     def position(self) -> Fields:
-        """Where the only part of its content stands."""
+        """The members that say where the only part of its content is."""
         return {"item_id": self.item["id"], "output_index": self.place, "content_index": 0}
 
 

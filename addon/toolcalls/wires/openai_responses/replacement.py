@@ -12,7 +12,6 @@ class ItemCall(WholeCall):
     """A call of a whole reply."""
 
     def is_unchanged(self, item: Fields) -> bool:
-        """Whether it is the native call of this item, as it came."""
         kind = kind_of(item)
         if kind is None or self.start.dialect is not None or kind.form != self.start.form:
             return False
@@ -20,7 +19,7 @@ class ItemCall(WholeCall):
         return is_same and rawjson.word(item, "call_id") in {"", self.start.id}
 
     def item(self, namespaces: Mapping[str, str], like: Fields | None = None) -> Fields:
-        """It as an item of ours. `like` is the item that it replaces."""
+        """The call as an item. `like`: the item that it replaces."""
         kind = kind_of_form(self.start.form)
         space = self.start.space or namespaces.get(self.start.name, "")
         begun = kind.new_item(self.start, space, like if kind.form else None)

@@ -42,7 +42,7 @@ def content_of(parts: Sequence[Part]) -> tuple[str, bool, list[Event]]:
 
 
 def _is_aside(event: Event) -> bool:
-    """Whether it only says that there is reasoning."""
+    """Whether an event only says that there is reasoning."""
     return isinstance(event, Reasoning) and not event.text
 
 
@@ -101,7 +101,7 @@ class UpstreamItems:
         return self.reading.guarded and kind_of(rawjson.fields(item)) is not None
 
     def begin(self, at: int) -> None:
-        """An item of the upstream's begins; what is of ours until the next one stands with it."""
+        """Begin an item of the upstream's; what is added before the next one belongs to it."""
         self.client.close_own()
         self.client.slot = self.slots[at] = []
 

@@ -204,7 +204,7 @@ class _Rewriting:
             call.end("incomplete")
 
     def _interrupted(self, part: Fields, pieces: list[str]) -> None:
-        """Something else begins in the middle of the message."""
+        """Something else begins within the message."""
         self._say(part, pieces)
         self._segment()
         self.changed = True

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import checked, own_arguments
+from toolcalls.shapes.json.json_arguments import checked, own_arguments
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
