@@ -20,7 +20,7 @@ from toolcalls.shapes.tags.call_end import Parameters, block_end, leaked_word
 from toolcalls.shapes.tags.content import Content, Escaped, Printed
 from toolcalls.shapes.tags.entities import escape_attribute
 from toolcalls.shapes.tags.opening_tag import Tag, assignable, assigned_call, assigned_parameter, escaped_tag, named_tag
-from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, spelt, unbracketed, unslashed
+from toolcalls.shapes.tags.tag_patterns import Parts, Tags, other_than, spelt, unbracketed, unslashed
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, UNBRACKETED, UNSLASHED
 from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import Scanner, Step
