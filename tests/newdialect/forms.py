@@ -15,7 +15,7 @@ from typing import Any
 from toolcalls.shapes import Dialect, Form
 from toolcalls.shapes.code.delimited_object import DelimitedObject
 from toolcalls.shapes.code.pythonic import Pythonic
-from toolcalls.shapes.headers.header import Header
+from toolcalls.shapes.headers.name_in_header import Header
 from toolcalls.shapes.headers.name_in_tag import NameInTag
 from toolcalls.shapes.headers.name_in_words import NameInWords
 from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES

@@ -5,6 +5,7 @@ import pytest
 from support.damaged import TOOLS, outcome
 from toolcalls.dialects import all_dialects
 from toolcalls.shapes import Call
+from toolcalls.shapes.tags.entities import escape
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.pair_form import PairForm
 from toolcalls.values.toolbox import Toolbox
@@ -17,7 +18,7 @@ def wrapped() -> dict[str, tuple[str, str, str]]:
     """What a dialect with a wrapper writes: up to a call, the call, and the wrapper's closer."""
     found = {}
     for name, dialect in all_dialects().items():
-        if name == "invoke_angleless":  # its wrapper's opener is what it lacks
+        if name in {"invoke_angleless", "invoke_escaped"}:  # they write none
             continue
         if not (isinstance(dialect, TagForm) and dialect.wrappers) and not (
             isinstance(dialect, PairForm) and dialect.wrapper
@@ -26,7 +27,8 @@ def wrapped() -> dict[str, tuple[str, str, str]]:
         text = dialect.write([Call(*CALL)], Toolbox(TOOLS))
         head, at = text.rfind("</"), text.find(">") + 1
         found[name] = text[:at], text[at:head], text[head:]
-    return found
+    before, call, closer = found["invoke"]
+    return found | {"invoke_escaped": (escape(before), escape(call), escape(closer))}
 
 
 WRAPPED = wrapped()

@@ -20,6 +20,7 @@ from support.messages import BODIES
 from support.sampling import examples
 from support.strategies import TOOLS, cut, decodable, invoke_of, replies
 from toolcalls.processors import Keep, Processors
+from toolcalls.processors.chain import Chain
 from toolcalls.replies import lane
 from toolcalls.replies.exchange import Exchange
 from toolcalls.requests.evidence import Kind
@@ -63,6 +64,7 @@ def compare(wire: str, pieces: Sequence[bytes], processed: str, policy: PolicyNa
         patch.object(lane, "passing_text", lambda *_: lambda _piece: False),
         patch.object(lane, "numbered_piece", lambda _row: None),
         patch.object(lane, "streamed_piece", lambda *_: lambda *_: None),
+        patch.object(Chain, "quiet", lambda *_: False),
     ):
         decoded = outcome(exchange(wire, PROCESSED[processed], policy, client), pieces, ends=ends)
     assert outcome(exchange(wire, PROCESSED[processed], policy, client), pieces, ends=ends) == decoded

@@ -8,7 +8,8 @@ order; nothing is held after `finish`. The plan is checked as the table that it 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import get_args
+from typing import Any, get_args
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -91,13 +92,20 @@ def _number(calls: Calls) -> Number:
     return Number(calls, BOX, lambda index, name: f"{name}-{index}", room=200)
 
 
+def lane_of(calls: Calls, *stages: str) -> Lane:
+    """A lane with the stages that every row has, and with these."""
+    made: dict[str, Any] = dict.fromkeys(("thoughts", "reasoned", "act", "reread", "twins", "write", "screen"))
+    made |= {name: STAGES[name](calls) for name in ("number", "judge", "end", *stages)}
+    if "write" in stages and "act" in stages:
+        made["act"] = STAGES["act, for a text client"](calls)
+    return Lane(Reader(POLICY, tools=BOX), Row(**made, releases_text="act" not in stages), calls)
+
+
 class _FirstStage(Stage):
     """A lane, which is the stage `read`, with the stages that every row has."""
 
     def __init__(self, calls: Calls) -> None:
-        end = Finishing(calls, as_text=False, broken_is_text=False, stopped=lambda: False)
-        row = Row(None, None, None, None, None, _number(calls), None, Judge(calls, BOX), None, end, releases_text=True)
-        self.lane = Lane(Reader(POLICY, tools=BOX), row, calls)
+        self.lane = lane_of(calls)
 
     def feed(self, items: Iterable[Item]) -> Iterable[Item]:
         for item in items:
@@ -245,6 +253,40 @@ def test_what_a_stage_does_not_look_at_goes_past_it(data: st.DataObject, name: s
             assert type(item) in ITEMS
     for item in (item for batch in batches for item in batch if type(item) not in one.stage.looks_at):
         assert list(one.stage.feed([item])) == [item]
+
+
+ROWS = ((), ("act", "twins"), ("twins",), ("write",), ("act", "write"), ("act", "reread", "twins", "write", "screen"))
+
+
+@law
+@given(st.data(), st.sampled_from(ROWS), ENDS)
+def test_a_row_does_what_its_stages_do_one_after_the_other(
+    data: st.DataObject, stages: tuple[str, ...], end: End
+) -> None:
+    """No stage is passed by that would have done something with an item."""
+    batches = data.draw(lanes(raw=True))
+    released = data.draw(st.integers(-1, len(batches)))
+
+    def left() -> list[list[Item]]:
+        lane = lane_of(Calls(), *stages)
+        out: list[list[Item]] = []
+        for number, item in enumerate(item for batch in batches for item in batch):
+            if isinstance(item, Text):
+                out.append([*lane.text(item.text)])
+            elif isinstance(item, Native) and isinstance(event := item.parts[0], CallStart | CallPiece | CallEnd):
+                out.append([*lane.native(event)])
+            if number == released:
+                out.append([*lane.release()])
+        return [*out, [*lane.finish(end)], [*lane.finish(end)]]
+
+    def all_stages(lane: Lane, items: Iterable[Item], place: int, out: list[Item]) -> None:
+        for stage in lane._one_by_one[place:]:
+            items = stage.feed(items)
+        out += items
+
+    found = left()
+    with patch.object(Lane, "_take", all_stages):
+        assert found == left()
 
 
 @law

@@ -1,9 +1,15 @@
-"""What the scanner keeps of the text that was consumed (`text/scanner.py`): one string, in whatever pieces it came."""
+"""What the scanner keeps of the text that was consumed, and what it finds ahead (`text/scanner.py`).
+
+Both are the same in whatever pieces the text came, and what is found is found as soon as it is there.
+"""
+
+import re
+from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcalls.text.scanner import Scanner
+from toolcalls.text.scanner import Scanner, Step
 
 
 @given(st.lists(st.text("ab", min_size=1, max_size=4), max_size=6), st.integers(0, 20), st.integers(0, 20))
@@ -21,3 +27,55 @@ def test_what_was_consumed_is_drained_from_its_front(pieces: list[str], size: in
     assert scan.drain() == whole[size:]
     assert not scan.taken
     assert not scan.taken_size
+
+
+_pieces = st.lists(st.text("ab<>", min_size=1, max_size=4), min_size=1, max_size=6)
+
+
+def answer[T](pieces: list[str], ask: Callable[[Scanner], Step[T]]) -> tuple[T, int]:
+    """What a step returns that reads these pieces, and how many of them it needed."""
+    scan = Scanner()
+    step = ask(scan)
+    for number, piece in enumerate([*pieces, None]):
+        if piece is None:
+            scan.end(cut=False)
+        else:
+            scan.feed(piece)
+        try:
+            next(step)
+        except StopIteration as done:
+            return done.value, number
+    raise AssertionError("it waits for more than the end")
+
+
+@given(_pieces, st.integers(0, 6), st.integers(0, 12))
+def test_a_literal_is_found_ahead(pieces: list[str], ahead: int, limit: int) -> None:
+    whole = "".join(pieces)
+    found, needed = answer(pieces, lambda scan: scan.find("<a>", ahead, limit))
+    assert found == whole.find("<a>", ahead, limit)
+    assert found < 0 or len("".join(pieces[:needed])) < found + 3
+
+
+@given(_pieces, st.integers(0, 6), st.integers(0, 12))
+def test_a_pattern_is_found_ahead(pieces: list[str], ahead: int, limit: int) -> None:
+    pattern = re.compile("<[ab]>|>>")
+    expected = pattern.search("".join(pieces), ahead, limit)
+    found, _ = answer(pieces, lambda scan: scan.search(pattern, ahead, limit, 3))
+    assert (found and found.span()) == (expected and expected.span())
+
+
+@given(_pieces, st.integers(0, 6), st.integers(1, 6))
+def test_a_pattern_matches_ahead(pieces: list[str], ahead: int, longest: int) -> None:
+    whole, part = re.compile("<a*>"), re.compile("(?:<a*)?")
+    expected = whole.match("".join(pieces), ahead, ahead + longest)
+    found, needed = answer(pieces, lambda scan: scan.match(whole, part, ahead, longest))
+    assert (found and found.span()) == (expected and expected.span())
+    assert found is None or len("".join(pieces[:needed])) < found.end()
+
+
+@given(st.text("ab<", max_size=8))
+def test_half_a_literal_at_the_end(text: str) -> None:
+    scan = Scanner()
+    scan.feed(text)
+    sizes = [size for size in range(4) if text.endswith("<a<b"[:size])]
+    assert scan.half("<a<b") == max(sizes)

@@ -1,8 +1,11 @@
 """The arguments of one native call: what leaves of them at every cut, and what is said of it before and after."""
 
+from functools import partial
+
 import pytest
 
 from support.dialectcases import chunks
+from support.growth import grows_with_its_input
 from toolcalls.values.native_arguments import NativeArguments
 
 OBJECT = '{"path": "a.ts", "n": 1}'
@@ -119,3 +122,17 @@ def test_a_repetition_is_known_up_to_a_length(size: int, times: int) -> None:
     long = '{"text": "' + "x" * (size - 12) + '"}'
     assert len(long) == size
     assert through([long, long])[0] == long * times
+
+
+@pytest.mark.parametrize("begins", ['"', '"\\n', "{", "{}", '"{\\"a\\": 1}'])
+@pytest.mark.parametrize("goes_on", ["    ", "\\n\\d", "{}"])
+def test_work_grows_with_the_arguments(begins: str, goes_on: str) -> None:
+    grows_with_its_input(lambda size: partial(through, [begins, *[goes_on] * size]), 4000)
+
+
+@pytest.mark.parametrize(("blanks", "read"), [(1023, True), (1024, False)])
+def test_an_object_far_inside_a_string_is_not_looked_for(blanks: int, read: bool) -> None:
+    came = f'"{" " * blanks}{ENCODED[1:]}'
+    for size in (1, 100, 5000):
+        made, arguments = through(chunks(came, size))
+        assert (made == came, arguments.repairs) == (not read, ["double_encoded"] if read else [])

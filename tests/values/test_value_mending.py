@@ -1,10 +1,12 @@
 """One call's arguments, piece by piece: what leaves at once, what waits for what follows, and what is mended of it."""
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
 
+from support.growth import grows_with_its_input
 from toolcalls.request import Tool
 from toolcalls.values.json_schema import SchemaCheck
 from toolcalls.values.toolbox import Toolbox
@@ -174,3 +176,16 @@ def test_patterns_of_a_schema_are_not_searched_for() -> None:
     check = SchemaCheck({"type": "string", "pattern": "^(a+)+$", "maxLength": 40})
     assert check.errors("a" * 35 + "!", 40) == set()
     assert check.errors("a" * 41, 50) != set()
+
+
+@pytest.mark.parametrize(
+    ("asked", "begins", "goes_on"),
+    [(JSON, "{'a': \"", "abcd"), (BOTH, '{"n": "', "5"), (JSON, '{"n": 1,', "    "), (INSTEAD, "{", "    ")],
+)
+def test_what_is_held_is_not_read_again(asked: dict[str, Any], begins: str, goes_on: str) -> None:
+    def feed_all(pieces: list[str]) -> None:
+        mending = ValueMending(Held(), **asked)
+        for piece in pieces:
+            mending.feed(piece)
+
+    grows_with_its_input(lambda size: partial(feed_all, [begins, *[goes_on] * size]), 4000)

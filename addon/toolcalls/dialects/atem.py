@@ -10,7 +10,7 @@ import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.jsonvalue import accept
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.tags.content import Verbatim
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.opening_tag import Tag

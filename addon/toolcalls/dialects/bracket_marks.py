@@ -11,8 +11,9 @@ import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import accept, own_arguments
+from toolcalls.shapes.json.json_arguments import own_arguments
 from toolcalls.shapes.json.marked_json import MarkedJson
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -61,8 +62,6 @@ class _Marks(Grammar):
     opening = (*_MARKS, *_ATTRIBUTED)
     _json = MarkedJson("bracket_marks", opening=_MARKS, closing=_CLOSERS, line="\n")
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One mark with its calls."""
         mark = yield from scan.among((*_ATTRIBUTED, *_MARKS))
@@ -89,8 +88,6 @@ class _Marks(Grammar):
             return False
         sink.end()
         return True
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
         return self._json.write([call], tools)

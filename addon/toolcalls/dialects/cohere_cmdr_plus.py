@@ -9,7 +9,7 @@ from toolcalls.shapes import About, Call, CallSink, OpenerPlace
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_closer, take_surplus
-from toolcalls.shapes.json.jsonvalue import checked
+from toolcalls.shapes.json.json_arguments import checked
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote

@@ -7,7 +7,7 @@ between the outer tokens, which may be missing. A name on the token's own line, 
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.json.jsonvalue import accept
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.tags.raw import on_own_lines, up_to_tag
 from toolcalls.shapes.words import KEY, MAX_WORD, NAME, barred, check_name, word
 from toolcalls.shapes.writable import plain_text

@@ -6,7 +6,7 @@ Servers replace the tokens' bars by ASCII, gateways take them away, and models l
 import re
 
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.header import Header
+from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",

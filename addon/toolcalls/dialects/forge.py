@@ -1,7 +1,7 @@
 """`forge`: elements named after the arguments inside `<tool>`, as Forge teaches them (ADR-0019, ADR-0024).
 
 The form is XML: entities are decoded and CDATA is text; a bare `&` or `<` is tolerated, and CDATA is never repaired.
-Repeated elements are an array, elements in an element an object (`shapes.nested`). Without a schema, values are typed
+Repeated elements are an array, elements in an element an object (`element_values`). Without a schema, values are typed
 by the table of ADR-0019; CDATA and quotes force a string, and the quotes are removed. The older form with one JSON
 object in `<tool>` is read too, and so are JSON arguments in `<arguments>`. Without a `<tool_name>` it is text.
 
@@ -16,11 +16,11 @@ from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
-from toolcalls.shapes.json.jsonvalue import value
-from toolcalls.shapes.tags.elements import Behind, Kept, OpeningTag, closing_tag, inside, opening_tag
-from toolcalls.shapes.tags.entities import CDATA, Decoded, cdata, decode, escape
-from toolcalls.shapes.tags.nested import Members, Rules, SchemaPlace, Spelling, WrongStructure, argument
-from toolcalls.shapes.tags.trees import text_of
+from toolcalls.shapes.json.json_values import value
+from toolcalls.shapes.tags.element_values import Members, Rules, SchemaPlace, Spelling, WrongStructure, argument
+from toolcalls.shapes.tags.entities import CDATA, XmlValue, cdata, decode, escape
+from toolcalls.shapes.tags.xml_elements import Behind, Kept, OpeningTag, closing_tag, inside, opening_tag
+from toolcalls.shapes.tags.xml_trees import text_of
 from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, members, quote, to_json
@@ -50,8 +50,8 @@ _MAX_NAME = 256
 _MAX_QUOTED = 256  # characters of an argument that are looked at to tell a quoted one from the next one
 _SERVER, _TOOL = "server_name", "tool_name"
 _CALL = ("tool", "TOOL", "Tool")
-_ARGUMENTS = ("arguments", "ARGUMENTS", "Arguments")
-_CALL_END, _ARGUMENTS_END = ("</tool>",), ("</arguments>",)
+_CALL_END = tuple(f"</{name}" for name in _CALL)
+_ARGUMENTS_END = ("</arguments", "</ARGUMENTS", "</Arguments")
 _COMMENT = "<!--"
 _TABLE: Types = frozenset({"null", "integer", "number", "boolean", "string"})
 _SPECIAL = re.compile(r"[&<>\r\n]")
@@ -80,7 +80,7 @@ class _Forge(Grammar):
             return False
         name = tools.served(named[_SERVER], named[_TOOL])
         arguments = yield from _named(scan, "arguments", offset)
-        if arguments is None and not (yield from closing_tag(scan, _CALL, offset)):
+        if arguments is None and not (yield from closing_tag(scan, _CALL_END, offset)):
             return False
         scan.take(arguments[0] if arguments else offset)
         call = _Call(scan, sink, tools, name)
@@ -165,11 +165,11 @@ class _Call:
                 scan.take(max(0, scan.rest() - 2))
                 yield
             scan.take(scan.rest() if end < 0 else end + 3 - scan.pos)
-        size = yield from closing_tag(scan, _ARGUMENTS)
+        size = yield from closing_tag(scan, _ARGUMENTS_END)
         if size:
             scan.take(size)
             return True
-        if (yield from closing_tag(scan, _CALL)) or scan.stops_short(_ARGUMENTS_END):
+        if (yield from closing_tag(scan, _CALL_END)) or scan.stops_short(_ARGUMENTS_END[:1]):
             self._sink.note_repair("missing_closer")
             return True
         return False
@@ -183,7 +183,7 @@ class _Call:
         types = place.types
         if types == STRING:
             self._several.write()
-            sink = Decoded(self._arguments.value(key))
+            sink = XmlValue(self._arguments.value(key))
             if not empty and not (yield from inside(self._scan, written, sink, _behind_argument, self._lacks_closer)):
                 return False
             sink.end()
@@ -248,9 +248,9 @@ class _Call:
 def _end(scan: Scanner, sink: CallSink, arguments: Arguments | None = None) -> Step[bool]:
     """The call's closer. `arguments`: they have to be closed as well."""
     space = yield from scan.space()
-    size = yield from closing_tag(scan, _CALL, space)
+    size = yield from closing_tag(scan, _CALL_END, space)
     if not size:
-        short = scan.stops_short(_CALL_END)
+        short = scan.stops_short(("</tool>",))
         if short and scan.cut:
             scan.take(scan.rest())
             return False
@@ -283,20 +283,20 @@ def _short(scan: Scanner, name: str, ahead: int) -> Step[tuple[str, int] | None]
     if behind < 0:
         return None
     text = decode(scan.text[scan.pos + tag[0] : scan.pos + behind]).strip()
-    size = yield from closing_tag(scan, (name, name.upper()), behind)
+    size = yield from closing_tag(scan, (f"</{name}", f"</{name.upper()}"), behind)
     return (text, behind + size) if size else None
 
 
 def _behind_argument(scan: Scanner, ahead: int) -> Step[Behind]:
     """What comes after an argument's closer."""
     space = yield from scan.space(ahead)
-    if (yield from closing_tag(scan, _ARGUMENTS, space)):
+    if (yield from closing_tag(scan, _ARGUMENTS_END, space)):
         return Behind.END
-    if (yield from closing_tag(scan, _CALL, space)) or (yield from scan.starts(_COMMENT, space)):
+    if (yield from closing_tag(scan, _CALL_END, space)) or (yield from scan.starts(_COMMENT, space)):
         return Behind.MORE
     if (yield from opening_tag(scan, space)) is not None:
         return Behind.MORE
-    if scan.stops_short(_ARGUMENTS_END, ahead):
+    if scan.stops_short(_ARGUMENTS_END[:1], ahead):
         return Behind.CUT if scan.cut else Behind.END
     return Behind.NOTHING
 
@@ -304,9 +304,9 @@ def _behind_argument(scan: Scanner, ahead: int) -> Step[Behind]:
 def _behind_arguments(scan: Scanner, ahead: int) -> Step[Behind]:
     """What comes after the arguments' closer."""
     space = yield from scan.space(ahead)
-    if (yield from closing_tag(scan, _CALL, space)):
+    if (yield from closing_tag(scan, _CALL_END, space)):
         return Behind.END
-    if scan.stops_short(_CALL_END, ahead):
+    if scan.stops_short(_CALL_END[:1], ahead):
         return Behind.CUT if scan.cut else Behind.END
     return Behind.NOTHING
 
@@ -319,7 +319,7 @@ def _stands_whole(scan: Scanner, tag: OpeningTag, ahead: int, inside_of: str, *,
     offset, limit = ahead, ahead + _MAX_QUOTED
     while (offset := (yield from scan.find("</", offset, limit))) >= 0:
         for name in (tag.name, inside_of):
-            size = yield from closing_tag(scan, (name,), offset)
+            size = yield from closing_tag(scan, (f"</{name}",), offset)
             if size:
                 behind = yield from _behind_argument(scan, offset + size)
                 return name == tag.name and behind is not Behind.NOTHING
@@ -329,11 +329,11 @@ def _stands_whole(scan: Scanner, tag: OpeningTag, ahead: int, inside_of: str, *,
 
 def _call_ends(scan: Scanner, ahead: int) -> Step[bool]:
     """Whether the closers of a call are here, and then another call or the end of the reply."""
-    size = yield from closing_tag(scan, _ARGUMENTS, ahead)
+    size = yield from closing_tag(scan, _ARGUMENTS_END, ahead)
     if not size:
         return False
     behind = yield from scan.space(ahead + size)
-    size = yield from closing_tag(scan, _CALL, behind)
+    size = yield from closing_tag(scan, _CALL_END, behind)
     behind = yield from scan.space(behind + size)
     if size and (yield from _named(scan, "tool", behind)) is not None:
         return True

@@ -6,7 +6,8 @@ the next one begins.
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, json_call
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, json_call
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -34,8 +35,6 @@ class _Functionary(Grammar):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The tokens, or a recipient that a reply may begin with."""
         return _FROM, _RECIPIENT, *(f"{name}\n{_CONTENT}" for name in (_ALL, *names))
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """All messages that follow each other."""

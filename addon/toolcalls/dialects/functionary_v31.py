@@ -8,7 +8,7 @@ import re
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.headers.name_in_tag import NameInTag
-from toolcalls.shapes.json.jsonvalue import accept
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

@@ -8,7 +8,7 @@ import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, checked, json_call
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, checked, json_call
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -37,8 +37,6 @@ class _Functionary(Grammar):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The mark, or a recipient that a reply may begin with."""
         return (_MARK, *(f"{name}\n" for name in (_ALL, *names))) if names else (_MARK,)
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """All messages that follow each other."""

@@ -12,7 +12,7 @@ import re
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import checked, own_arguments
+from toolcalls.shapes.json.json_arguments import checked, own_arguments
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -57,8 +57,6 @@ class _Harmony(Grammar):
         # One character short of the channel's mark, which is an opener itself and would be found first.
         glued = (f"{before}{name}<|channel|" for name in names for before in ("", _PREFIX, "to="))
         return "<|start|>", "<|channel|>", "<|end|><|start|>", f"to={_PREFIX}", *glued
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One message, from its header to its closer."""

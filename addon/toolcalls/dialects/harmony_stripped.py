@@ -10,7 +10,8 @@ import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.jsonvalue import checked, json_call, whole_value
+from toolcalls.shapes.json.json_arguments import checked, json_call
+from toolcalls.shapes.json.json_values import whole_value
 from toolcalls.shapes.json.strict_calls import calls_meant
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -68,8 +69,6 @@ class _Stripped(Grammar):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The beginnings of headers."""
         return (*_CALLS, *_FRAMES, *_ANALYSIS, *_to(names))
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """Messages up to the first that is text."""
@@ -135,8 +134,6 @@ class _Stripped(Grammar):
             return None
         name = _declared(found["recipient"].removeprefix(_PREFIX), tools)
         return None if name is None else (name, stop.start() - start)
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         checked(call)

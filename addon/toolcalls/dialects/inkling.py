@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.jsonvalue import MAX_NAME
+from toolcalls.shapes.json.json_values import MAX_NAME
 from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

@@ -8,6 +8,7 @@ import re
 from functools import lru_cache
 
 from toolcalls.shapes import About, Call, CallSink
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.tags.tool_elements import ToolElements
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -70,12 +71,12 @@ class _Elements(ToolElements):
             if not (yield from self.body(scan, sink, tools, name, f"</{inner or tag}>")):
                 return False
             if inner:
-                yield from _take(scan, f"</{tag}>")
+                yield from accept(scan, f"</{tag}>")
             if not wrapper:
                 return True
             ahead = 0
         if begun and wrapper:
-            yield from _take(scan, f"</{wrapper[1:]}")
+            yield from accept(scan, f"</{wrapper[1:]}")
         return begun
 
     def opening(self, name: str, tools: Toolbox) -> dict[str, str]:
@@ -132,13 +133,6 @@ def _other(text: str) -> bool:
     if "=" not in head:  # the name comes in an element of its own
         return not any(element.startswith(rest[: len(element)]) for element in _NAME_ELEMENTS)
     return _BEGUN.match(rest) is None or rest.startswith(("<parameter=", "<parameter ", "</", "<function="))
-
-
-def _take(scan: Scanner, closer: str) -> Step[None]:
-    """Take this closer where it follows."""
-    space = yield from scan.space()
-    if (yield from scan.starts(closer, space)):
-        scan.take(space + len(closer))
 
 
 DIALECT = _Elements("invoke_elements", place="start")

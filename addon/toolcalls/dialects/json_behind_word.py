@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
+from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
 from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -27,10 +28,12 @@ json
 
 _TAGS = ("tool_call", "tool_use", "function_call", "tool-call", "tool-use", "toolcall")
 _WORD = re.compile(
-    r"""\s*(?P<word>[A-Za-z_][\w.-]{0,63})\s*\{\s*["'](?:(?P<key>name|tool_name|tool)["']\s*:"""
-    r"""|(?P<given>arguments|parameters|args|input)["']\s*:\s*\{)"""
+    rf"""\s*(?P<word>[A-Za-z_][\w.-]{{0,63}})\s*\{{\s*["'](?:(?P<key>{"|".join(NAMES)})["']\s*:"""
+    rf"""|(?P<given>{"|".join(ARGUMENTS)})["']\s*:\s*\{{)"""
 )
-_BEGINS = re.compile(r"""\s*(?:[A-Za-z_][\w.-]{0,63}\s*(?:\{\s*(?:["'](?:[a-z_]{0,10}(?:["']\s*(?::\s*)?)?)?)?)?)?\Z""")
+_BEGINS = re.compile(
+    r"""\s*(?:[A-Za-z_][\w.-]{0,63}\s*(?:\{\s*(?:["'](?:[A-Za-z_]{0,20}(?:["']\s*(?::\s*)?)?)?)?)?)?\Z"""
+)
 _MAX_HEAD = 160
 
 
@@ -41,12 +44,7 @@ class _BehindWord(MarkedJson):
         opener = yield from scan.among(self.opening)
         if opener is None:
             return False
-        while True:
-            text = scan.text[scan.pos + len(opener) : scan.pos + len(opener) + _MAX_HEAD]
-            found = _WORD.match(text)
-            if found is not None or scan.ended or len(text) == _MAX_HEAD or _BEGINS.match(text) is None:
-                break
-            yield
+        found = yield from scan.match(_WORD, _BEGINS, len(opener), _MAX_HEAD)
         if found is None or (found["key"] or found["given"]) in tools.keys(tools.resolve(found["word"])):
             return False
         return (yield from super().read(scan, sink, tools))

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.headers.header import Header, Opening
-from toolcalls.shapes.json.jsonvalue import call_arguments
+from toolcalls.shapes.headers.name_in_header import Header, Opening
+from toolcalls.shapes.json.json_arguments import call_arguments
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.header import Header
+from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",

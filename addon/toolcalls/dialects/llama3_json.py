@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.json.call_reader import CallReader
-from toolcalls.shapes.json.jsonvalue import MAX_NAME, accept, value
+from toolcalls.shapes.json.json_values import MAX_NAME, value
 from toolcalls.shapes.json.marked_json import MarkedJson
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox

@@ -13,7 +13,8 @@ from toolcalls.shapes.json.call_block import CallRules, Commit
 from toolcalls.shapes.json.call_object import CallObject
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import accept, checked
+from toolcalls.shapes.json.json_arguments import checked
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -48,8 +49,6 @@ class Marker(Grammar):
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         return self.markers
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One word with the object after it, or the objects."""
@@ -90,8 +89,6 @@ class Marker(Grammar):
             if not another:
                 return True
         return False
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         checked(call._replace(name=call.name.strip()))

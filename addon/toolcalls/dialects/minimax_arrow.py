@@ -7,7 +7,8 @@ or an array is JSON. A bare value also ends at a comma that another of the tool'
 import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
-from toolcalls.shapes.json.jsonvalue import accept, string, value
+from toolcalls.shapes.json.json_values import string, value
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import KEY, MAX_WORD, skip_past, word
 from toolcalls.shapes.writable import other_value
 from toolcalls.text.scanner import Scanner, Step

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
-from toolcalls.shapes.json.jsonvalue import accept
-from toolcalls.shapes.spaced_closers import closer_among, section_end
+from toolcalls.shapes.spaced_closers import accept, closer_among, section_end
+from toolcalls.shapes.tags.element_values import Rules, SchemaPlace, Spelling, WrongStructure, to_object
 from toolcalls.shapes.tags.entities import escape_attribute
-from toolcalls.shapes.tags.nested import Rules, SchemaPlace, Spelling, WrongStructure, to_object
 from toolcalls.shapes.tags.opening_tag import named_tag
 from toolcalls.shapes.tags.tag_patterns import Tags
-from toolcalls.shapes.tags.trees import MAX_DEPTH, Element, joined
+from toolcalls.shapes.tags.xml_trees import MAX_DEPTH, Element, joined
 from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import members, to_json

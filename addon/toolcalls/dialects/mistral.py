@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.headers.header import Header
+from toolcalls.shapes.headers.name_in_header import Header
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import own_arguments
+from toolcalls.shapes.json.json_arguments import own_arguments
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox

@@ -7,7 +7,7 @@ with another form's tag, or with an object that names a call, directly after it.
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS
 from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.shapes.tags.form import FunctionTags, TagForm
 from toolcalls.text.scanner import Scanner, Step
@@ -47,8 +47,6 @@ class _Mixed(Grammar):
     name = "mixed_marks"
     place: OpenerPlace = "anywhere"
     opening = _OPENED
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One mark or several, and the calls inside."""
@@ -109,8 +107,6 @@ class _Mixed(Grammar):
         if not (yield from scan.starts(":", colon)):
             return False
         return (yield from scan.among(OBJECT_STARTS, (yield from scan.space(colon + 1)))) is not None
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
         return f"{_OPENED[0]}{_JSON.write([call], tools)}"

@@ -5,8 +5,8 @@ Only declared tools are called. An array is its name repeated or `<item>`s in an
 """
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
-from toolcalls.shapes.tags.emptyelement import empty_element, empty_openers
-from toolcalls.shapes.tags.nested import NAME
+from toolcalls.shapes.tags.element_values import NAME
+from toolcalls.shapes.tags.self_closing import empty_element, empty_openers
 from toolcalls.shapes.tags.tool_elements import ToolElements
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members

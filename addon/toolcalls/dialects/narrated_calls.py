@@ -12,7 +12,8 @@ from toolcalls.events import Repair
 from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.brokenjson import skip_json
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import argument_object, is_double_encoded, whole_value
+from toolcalls.shapes.json.json_arguments import argument_object, is_double_encoded
+from toolcalls.shapes.json.json_values import whole_value
 from toolcalls.shapes.words import check_name
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS
@@ -58,8 +59,6 @@ class _Narrated(Grammar):
     name = "narrated_calls"
     place: OpenerPlace = "start"
     opening = _OPENERS
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """All such sentences that are here, when nothing follows them."""
@@ -112,8 +111,6 @@ class _Narrated(Grammar):
             if not any(opener.startswith(text) for opener in _OPENERS) and _SO_FAR.match(text) is None:
                 return None
             yield
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "in a sentence")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.channels import ends_first, take_up_to
-from toolcalls.shapes.headers.header import Header
+from toolcalls.shapes.headers.name_in_header import Header
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

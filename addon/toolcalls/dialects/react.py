@@ -13,7 +13,8 @@ from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.headers.name_in_words import NameInWords
 from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import argument_object, own_arguments, whole_value
+from toolcalls.shapes.json.json_arguments import argument_object, own_arguments
+from toolcalls.shapes.json.json_values import whole_value
 from toolcalls.shapes.json.strict_calls import action_call
 from toolcalls.shapes.words import NAME, character, take_run, word
 from toolcalls.text.scanner import Scanner, Step

@@ -6,7 +6,7 @@ The mark `<|tool_calls|>` may come before the first call and `<|calls|>` after t
 import re
 
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.header import Header
+from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",

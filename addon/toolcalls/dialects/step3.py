@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from toolcalls.shapes import About, Call, CallSink
-from toolcalls.shapes.json.jsonvalue import accept
-from toolcalls.shapes.spaced_closers import section_end
+from toolcalls.shapes.spaced_closers import accept, section_end
 from toolcalls.shapes.tags.content import Verbatim
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.tag_patterns import Tags

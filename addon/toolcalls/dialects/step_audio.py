@@ -3,7 +3,7 @@
 import re
 
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.header import Header
+from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",

@@ -14,9 +14,9 @@ from typing import Any
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.spaced_closers import closer_among
-from toolcalls.shapes.tags.nested import SchemaPlace
+from toolcalls.shapes.tags.element_values import SchemaPlace
 from toolcalls.shapes.tags.tool_elements import ToolElements
-from toolcalls.shapes.tags.undeclared import undeclared_elements
+from toolcalls.shapes.tags.undeclared_parameters import undeclared_elements
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import items, members, quote
 from toolcalls.values.toolbox import Toolbox

@@ -6,7 +6,7 @@ its parameters: any other text in such an element is a value (`zeroclaw`, `tagge
 
 from toolcalls.shapes import About, CallSink
 from toolcalls.shapes.headers.name_in_tag import NameInTag
-from toolcalls.shapes.json.jsonvalue import object_of
+from toolcalls.shapes.json.json_arguments import object_of
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

@@ -15,8 +15,8 @@ import yaml
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
 from toolcalls.shapes.spaced_closers import closer_among
-from toolcalls.shapes.tags.emptyelement import empty_element, empty_openers
-from toolcalls.shapes.tags.nested import NAME, SchemaPlace
+from toolcalls.shapes.tags.element_values import NAME, SchemaPlace, opening_tags
+from toolcalls.shapes.tags.self_closing import empty_element, empty_openers
 from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import STRING, Types, is_json, members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -60,11 +60,11 @@ class YamlXml(Grammar):
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The tags of each declared tool."""
-        return (*_tags(names), *empty_openers(names))
+        return (*opening_tags(names), *empty_openers(names))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One call."""
-        opener = yield from scan.among(_tags(tools.names))
+        opener = yield from scan.among(opening_tags(tools.names))
         if opener is None:
             return (yield from empty_element(scan, sink, tools))
         name = opener[1:-1]
@@ -114,11 +114,6 @@ class YamlXml(Grammar):
 
 
 DIALECT = YamlXml()
-
-
-def _tags(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The opening tag of each tool."""
-    return tuple(f"<{name}>" for name in dict.fromkeys(names) if NAME.fullmatch(name))
 
 
 def _body(scan: Scanner, closer: str) -> Step[str | None]:

@@ -14,7 +14,9 @@ from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import accept, checked
+from toolcalls.shapes.json.json_arguments import checked
+from toolcalls.shapes.spaced_closers import accept
+from toolcalls.shapes.tags.raw import undelimited
 from toolcalls.shapes.words import NAME, character, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -152,11 +154,11 @@ def _between_tags(scan: Scanner, sink: CallSink, tools: Toolbox, name: str, key:
             return False
         at = max(at, scan.rest() - len(closer))
         yield
-    text = scan.text[scan.pos + start : scan.pos + at].removeprefix("\r").removeprefix("\n").removesuffix("\n")
+    text = scan.text[scan.pos + start : scan.pos + at]
     scan.take(at + len(closer))
     sink.begin(name)
     arguments = Arguments(sink, tools, name)
-    arguments.text(key, text.removesuffix("\r"))
+    arguments.text(key, undelimited(text))
     arguments.end()
     return True
 

@@ -38,7 +38,7 @@ def agent_of(record: ExchangeRecord) -> str:
 
 
 def agent_named(header: Callable[[str], str]) -> str:
-    """The same, by a function that gives the request's header of a name, "" for none."""
+    """`agent_of`, by a function that gives the value of a request header, "" for none."""
     for name in ("user-agent", "x-title", "originator"):
         said = header(name).lower()
         for piece, agent in _AGENTS.items():

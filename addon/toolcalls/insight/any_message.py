@@ -50,7 +50,7 @@ def _collect(item: Any, calls: list[str], ids: list[str]) -> None:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """What a value says: its strings, numbers and truths, in order."""
+    """The strings, numbers and booleans in a value, in order."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

@@ -32,7 +32,7 @@ class Concern:
 
 
 def concerns_of(turn: Turn) -> Iterator[Concern]:
-    """What of a turn needs a look, each once for each tool."""
+    """The concerns of a turn, each once for each tool."""
     if turn.state != "ended":
         return
     if turn.failure:
@@ -59,7 +59,7 @@ _SEEN_OTHERWISE = frozenset({"call_in_text"})  # a leak is, and a call that was 
 
 @dataclass(slots=True)
 class Group:
-    """What turns have in common. `turns` are their beginnings and ids, in order of time, once for each concern."""
+    """The turns with one concern. `turns` are their beginnings and ids, in order of time, once for each concern."""
 
     kind: str
     cause: str
@@ -71,7 +71,6 @@ class Group:
 
     @property
     def count(self) -> int:
-        """How often it came."""
         return len(self.turns)
 
     def newest(self, most: int) -> list[str]:
@@ -97,14 +96,14 @@ type _Key = tuple[str, str, str, str]
 
 
 class Attention:
-    """The groups."""
+    """Turns that need a look, grouped by their cause."""
 
     def __init__(self) -> None:
         self._groups: dict[_Key, Group] = {}
         self._entered: dict[str, list[tuple[_Key, Concern]]] = {}  # by turn
 
     def add(self, turn: Turn) -> None:
-        """Enter a turn that is not there."""
+        """Count a new turn."""
         for concern in concerns_of(turn):
             key = self._key(turn, concern)
             group = self._groups.setdefault(key, Group(*key))
@@ -114,7 +113,7 @@ class Attention:
             self._entered.setdefault(turn.id, []).append((key, concern))
 
     def remove(self, turn: Turn) -> None:
-        """Take a turn out as it was entered."""
+        """Take a turn out again that `add` was given."""
         for key, concern in self._entered.pop(turn.id, ()):
             group = self._groups[key]
             _take_one(group.tools, concern.tool)
@@ -135,7 +134,7 @@ class Attention:
 
 
 def _take_one(counts: Counter[str], key: str) -> None:
-    """One less; a key with none left goes, since sessions come and go without end."""
+    """Count one less. A key with none left is removed, since sessions come and go without end."""
     counts[key] -= 1
     if not counts[key]:
         del counts[key]

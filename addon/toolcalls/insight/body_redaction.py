@@ -144,7 +144,7 @@ def _changed(value: Any, path: str, new: Mapping[str, str]) -> Any:
 
 
 def _apart(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same places in order, those that overlap as one."""
+    """The places in order, with overlapping ones joined."""
     apart: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if apart and start < apart[-1][1]:

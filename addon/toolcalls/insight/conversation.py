@@ -54,7 +54,7 @@ class Message:
 
     @property
     def text(self) -> str:
-        """What it says, without secrets, as far as it is kept."""
+        """Its text without secrets, as far as it is kept."""
         if not self.kept:
             return self.excerpt
         return redacted_text(zlib.decompress(self.kept).decode("utf-8", "surrogatepass"))[:KEPT]
@@ -145,7 +145,7 @@ def request_opening(wire: str, body: bytes) -> RequestSummary:
 
 
 def _beginnings(parts: Body) -> Iterator[tuple[Body, bool]]:
-    """Longer and longer ones, and whether each is all that there is."""
+    """Ever longer beginnings of a body, and whether each is all of it."""
     for count in _OPENING:
         if count < len(parts.messages):
             yield parts.beginning(count), False
@@ -166,7 +166,6 @@ def _up_to_user(wire: str, beginning: tuple[Body, bool]) -> list[Message]:
 
 
 def excerpt(text: str, length: int = EXCERPT) -> str:
-    """The beginning of a text without secrets."""
     clean = redacted_text(text[: length + _BEHIND])
     return clean if len(clean) <= length else clean[:length] + "…"
 

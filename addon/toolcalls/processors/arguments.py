@@ -50,8 +50,9 @@ class Arguments:
                 if self._depth == 0 and not self.whole:
                     found.extend(self._member(piece[start : at - 1], last=True))
                     start, self.whole = at, True
-        self._text.append(piece[start:])
-        if self.whole and "".join(self._text).strip(" \t\r\n"):
+        if not self.whole:
+            self._text.append(piece[start:])
+        elif piece[start:].strip(" \t\r\n"):
             self.broken = True  # something after the object
         return found
 

@@ -16,6 +16,7 @@ from toolcalls.dialects import all_dialects
 from toolcalls.processors.careless_xml import without_marks
 from toolcalls.processors.json_members import Members, members_of
 from toolcalls.shapes.json.marked_json import MarkedJson
+from toolcalls.shapes.json.strict_calls import STRICT_ARGUMENTS, STRICT_NAMES
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.tool_elements import ToolElements
 from toolcalls.values.conversion import quote
@@ -56,8 +57,8 @@ _ALIASES = (
 )
 # Parameters in which clients look for further elements.
 NESTED = frozenset({"args", "arguments", "input", "kwargs", "parameters", "params"})
-_CALLED = frozenset({"name", "tool", "tool_name", "function", "function_name", "recipient_name"})
-_ARGUMENTS = frozenset({"arguments", "parameters", "args", "input", "kwargs", "params"})
+_CALLED = frozenset(key.casefold() for key in STRICT_NAMES)
+_ARGUMENTS = frozenset(key.casefold() for key in STRICT_ARGUMENTS)
 _OBJECTS = 1024  # beginnings of objects that are tried in one text
 _DECODED = 1 << 17  # characters that are read for them without finding one
 

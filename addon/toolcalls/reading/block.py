@@ -265,7 +265,7 @@ class Block:
         self._start = self._ledger.text.at
 
     def _declines(self, name: str, refused: Reason | None, start: int) -> Reason | None:
-        """Why a call of this name is none, by what is known at its commit point; None for nothing."""
+        """Why a call of this name is declined, as far as is known at its commit point; None if it is not."""
         ledger, route = self._ledger, self._call_policy.route
         refused = None if refused is not None and self._call_policy.takes(refused) else refused
         if not name and refused is None:

@@ -224,7 +224,7 @@ class Ledger:
             self.show()
 
     def exceed(self, candidate: Candidate, limit: Reason) -> None:
-        """A call passes a limit. One that was committed stays open, and what follows of its text is shown."""
+        """A call exceeds a limit. If it was committed, it stays open, and the rest of its text is shown."""
         self.limits.reset()
         if candidate.index is None:
             self.decline_waiting(limit)
@@ -332,7 +332,7 @@ class Ledger:
         return (echo and candidate.may_echo) or native or candidate.held_to_end or candidate.held_to_value
 
     def _compare_again(self, candidate: Candidate) -> None:
-        """A possible echo that differs by now is none. One that still matches at the limit for held text is one."""
+        """Commit a possible echo that differs from the request by now. Decline one that matches up to the limit."""
         if not candidate.echoes():
             if not self._must_wait(candidate):
                 self.commit_waiting()
@@ -340,7 +340,7 @@ class Ledger:
             self.decline_waiting("echo")
 
     def _declines(self, candidate: Candidate) -> Reason | None:
-        """Why a complete call is none, by conditions 5 and 6 and by what `strict` asks; None for nothing."""
+        """Why a complete call is declined, by conditions 5 and 6 and by the demands of `strict`; None if it is not."""
         arguments = "".join(candidate.pieces)
         if candidate.echoes():
             candidate.echo = None

@@ -28,19 +28,7 @@ class Probe(Protocol):
 
 
 class OnlyCall:
-    """What is known of one text. Takes nothing itself: it refuses a candidate, or ends the reasoning around it."""
-
-    __slots__ = (
-        "_all_here",
-        "_ledger",
-        "_position",
-        "_probe",
-        "_scan",
-        "_several",
-        "_unopened",
-        "before_end",
-        "beside_native",
-    )
+    """Decides for one text. It takes nothing itself: it refuses a candidate, or ends the reasoning around it."""
 
     def __init__(
         self, scan: Scanner, ledger: Ledger, position: Position, unopened: UnopenedReasoning, probe: Probe
@@ -60,7 +48,7 @@ class OnlyCall:
         self._all_here = self._ledger.ends_message = self._ledger.in_fence = False
 
     def wait(self, opener: Opener, *, message_start: bool) -> Step[None]:
-        """What is here would be a call: wait until it is known whether it may be one."""
+        """A call may begin here: wait until it is known whether it counts."""
         place = self._position.reason()
         whole_message = all(dialect.place == "message" for dialect in opener.dialects)
         own_fence = place is None and whole_message and opener.literal.startswith(_FENCES) and not message_start
@@ -110,7 +98,7 @@ class OnlyCall:
         return calls == 1 and _FENCE_END.fullmatch(behind) is not None
 
     def _end(self, stop: Callable[[str], bool] | None = None) -> Step[Reason | None]:
-        """Wait for the end of the text. Returns what prevents that it is known, None for nothing.
+        """Wait for the end of the text. Returns why it cannot be waited for, None where it has come.
 
         stop   what ends the wait as well, in the text so far
         """

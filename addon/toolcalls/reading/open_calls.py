@@ -49,7 +49,7 @@ def open_text_of(
     natives: CallIndex,
     starts_in_reasoning: bool,
 ) -> OpenText | None:
-    """What keeps a reply's text and finds such calls in it; None where no dialect has any, or no tool is declared.
+    """An `OpenText` that finds such calls in a reply; None where no dialect has any, or no tool is declared.
 
     natives   the native calls of the reply, of which more may come
     """
@@ -77,12 +77,12 @@ def open_text_of(
 
 @lru_cache(256)  # each reply asks, and routes are few
 def _whole_messages(names: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Those of these dialects that count only as a whole message."""
+    """The dialects among these whose call must be the whole message."""
     return tuple(one.name for one in chosen(names) if one.place == "message")
 
 
 class OpenCalls:
-    """Finds such calls for one request's tools. `dialects` are those that count only as a whole message."""
+    """Finds such calls for one request's tools. `dialects`: those whose call must be the whole message."""
 
     def __init__(self, call_policy: CallPolicy, dialects: Sequence[str], tools: Toolbox, read: Read) -> None:
         names = tools.names

@@ -62,7 +62,7 @@ class OpenText:
             self._take(piece)
 
     def beside(self, take: Callable[[str], None]) -> Callable[[str], None]:
-        """What gives a piece to `take`, and keeps it."""
+        """A function that gives a piece to `take`, and keeps it here as well."""
 
         def both(piece: str) -> None:
             take(piece)
@@ -76,19 +76,19 @@ class OpenText:
             self._judged.append((start, end))
 
     def end(self, *, cut: bool = False) -> None:
-        """What is kept ends here. `cut`: the reply broke off."""
+        """Look at what is kept. `cut`: the reply broke off."""
         if self.keeps:
             found = self._look("".join(self._pieces), self._start, cut)
             self._found += [one for one in found if not self._has_verdict(one)]
             self._drop()
 
     def stop(self) -> None:
-        """What is kept ends here, and nothing is kept any more."""
+        """Look at what is kept, and keep nothing more."""
         self.end()
         self._stopped = True
 
     def verdicts(self) -> list[Verdict]:
-        """The verdicts since the last time."""
+        """The verdicts found since the last call."""
         found, self._found = self._found, []
         return found
 

@@ -55,14 +55,14 @@ class Names:
         return bool(self._in_order)
 
     def at(self, text: str, begin: int) -> Iterator[str]:
-        """Those that are at `begin`; at the end of the text, one may come twice."""
+        """The names at `begin`; at the end of the text, one may come twice."""
         for size in self._sizes:
             for name in self._by_head.get(text[begin : begin + size], ()):
                 if text.startswith(name, begin):
                     yield name
 
     def continue_from(self, part: str) -> bool:
-        """Whether one is longer than `part` and begins with it."""
+        """Whether a name is longer than `part` and begins with it."""
         return begins_another(self._in_order, part)
 
 
@@ -141,7 +141,7 @@ def _sizes(heads: Iterable[str]) -> tuple[int, ...]:
 
 
 def _begun(heads: Iterable[str]) -> frozenset[str]:
-    """What begins one of these and is none: an opener that has so far come like that has more to come."""
+    """The proper beginnings of whole heads: an opener of which only that much has come is not complete."""
     return prefixes_of(head for head in heads if len(head) == _HEAD) - {""}
 
 
@@ -183,7 +183,7 @@ class Literals:
         self._any: AnyOf | None = None  # of those with names; made when first asked for
 
     def _each(self, text: str, begin: int) -> Iterator[tuple[str, Owners]]:
-        """Those that are at `begin`, in no order; one may come twice."""
+        """The openers at `begin`, in no order; one may come twice."""
         literals, around = self._table.literals, self._table.around
         for size in self._table.sizes:
             head = text[begin : begin + size]
@@ -199,14 +199,14 @@ class Literals:
                                 yield text[begin : behind + len(end)], owners
 
     def standing(self, text: str, begin: int) -> dict[str, Owners]:
-        """Those that are at `begin`, the longest first."""
+        """The openers at `begin`, the longest first."""
         found: dict[str, Owners] = {}
         for literal, owners in self._each(text, begin):
             found[literal] = {**found.get(literal, {}), **owners}
         return {literal: dict(sorted(found[literal].items())) for literal in sorted(found, key=len, reverse=True)}
 
     def may_begin(self, text: str, begin: int) -> bool:
-        """Whether the first characters from `begin` on are those of one: nearly all places are excluded here."""
+        """Whether an opener may begin at `begin`, by its first characters. This excludes nearly all places."""
         head, table = text[begin : begin + _HEAD], self._table
         if head in table.known and (
             head in table.shallow or text[begin : begin + _DEEP] in table.deep or len(text) - begin < _DEEP
@@ -215,11 +215,11 @@ class Literals:
         return head in self._known or (bool(self._short) and head.startswith(self._short))
 
     def at(self, text: str, begin: int) -> bool:
-        """Whether one is at `begin`."""
+        """Whether an opener is at `begin`."""
         return self.may_begin(text, begin) and next(self._each(text, begin), None) is not None
 
     def arriving(self, text: str, begin: int) -> bool:
-        """Whether what stands from `begin` to the end may still become one, or a longer one."""
+        """Whether the text from `begin` to its end may still become an opener, or a longer one."""
         if len(text) - begin >= self.longest:
             return False
         tail = text[begin:]
@@ -237,11 +237,11 @@ class Literals:
         return False
 
     def maybe(self, text: str) -> bool:
-        """Whether one is in the text, or may begin at its end."""
+        """Whether an opener is in the text, or may begin at its end."""
         return self.undecided(text, 0) < len(text)
 
     def maybe_in_line(self, text: str, *, line_start: bool) -> bool:
-        """The same for the starts of lines."""
+        """Whether an opener is at the start of a line, or what ends the text may become one."""
         if line_start and self.maybe_at(text, past(text, 0, BLANKS)):
             return True
         if self._is_not_in(text, at_line=True):
@@ -250,13 +250,13 @@ class Literals:
         return any(self.maybe_at(text, line.end()) for line in _LINE.finditer(text))
 
     def maybe_at(self, text: str, begin: int) -> bool:
-        """Whether one is at `begin`, or what is there to the end of the text may become one."""
+        """Whether an opener is at `begin`, or the text from there to its end may become one."""
         if begin == len(text) or not self.may_begin(text, begin):
             return False
         return self.arriving(text, begin) or self.at(text, begin)
 
     def _is_not_in(self, text: str, *, at_line: bool = False) -> bool:
-        """Whether a long text surely has none that is whole, or (`at_line`) none that begins a line but the first."""
+        """Whether a long text surely has no whole opener, or (`at_line`) none at the start of a line but the first."""
         if len(text) < _LONG:
             return False
         if self._any is None:
@@ -264,7 +264,7 @@ class Literals:
         return not (self._table.any.maybe_in(text, at_line=at_line) or self._any.maybe_in(text, at_line=at_line))
 
     def search(self, text: str, start: int, stop: int) -> int:
-        """Where the first one in a stretch begins, which may end after it; -1 for none."""
+        """Where the first opener that begins in a stretch is; it may end behind the stretch. -1 for none."""
         for found in self._table.heads.finditer(text, start, min(len(text), stop + _HEAD)):
             if found.start() >= stop:
                 break
@@ -273,7 +273,7 @@ class Literals:
         return -1
 
     def at_line(self, text: str, start: int, limit: int, *, line_start: bool) -> int:
-        """Where the first one at the start of a line begins, up to `limit`; -1 for none."""
+        """Where the first opener at the start of a line is, up to `limit`; -1 for none."""
         if line_start:
             begin = past(text, start, BLANKS)
             if begin <= limit and self.at(text, begin):
@@ -286,7 +286,7 @@ class Literals:
         return -1
 
     def undecided(self, text: str, start: int) -> int:
-        """Where the end of the text begins that may become one, len(text) for nowhere; -1 where one comes before."""
+        """Where the end of the text begins that may become an opener, len(text) for nowhere; -1 if one comes first."""
         if self._is_not_in(text):
             return self.tail(text, start)
         search, begun, end = self._table.heads.search, self._table.begun, len(text)
@@ -304,7 +304,7 @@ class Literals:
         return end
 
     def tail(self, text: str, start: int) -> int:
-        """Where the end of the text begins that may become one; len(text) for nowhere."""
+        """Where the end of the text begins that may become an opener; len(text) for nowhere."""
         end = len(text)
         begin = max(start, end - self.longest)
         if self._table.angled:
@@ -316,5 +316,5 @@ class Literals:
         return end
 
     def whole_tail(self, text: str, begin: int) -> int:
-        """`begin` when all that stands from there to the end may become one, else len(text)."""
+        """`begin` where all the text from there on may become an opener, else len(text)."""
         return begin if begin < len(text) and self.arriving(text, begin) else len(text)

@@ -40,7 +40,7 @@ class Opener(NamedTuple):
 
 
 class _Places:
-    """What openers are looked for at which kind of place, for any tools. Never changes.
+    """The openers by the kind of place where they are looked for, for any tools. Never changes.
 
     odd     names that are in the openers in full, since some dialects write them in their own way
     named   other names are declared, too
@@ -196,7 +196,7 @@ class Openers:
         if message_start and self._message.longest and past(text, start) >= begin:
             sets.append(self._message)
         if not ended:
-            # It may be the beginning of a longer one, or are inside one that began before it.
+            # It may be the beginning of a longer one, or lie inside one that began before it.
             if any(literals.arriving(text, begin) for literals in sets):
                 return None
             if (
@@ -220,7 +220,7 @@ class Openers:
         return self._inline.undecided(text, start)
 
     def look_alike(self, text: str, start: int, opener: Opener | None) -> LookAlike | None:
-        """What only looks like an opener, before `opener` where there is one, or may still become such."""
+        """Text that only looks like an opener or may still do so, in front of `opener` where there is one."""
         look = self._looks.find(text, start, len(text) if opener is None else opener.start)
         # What is an opener is no part of anything else.
         return look if look is None or opener is None or (look.literal and look.end <= opener.start) else None
@@ -297,7 +297,7 @@ openers_of = lru_cache(maxsize=64)(Openers)  # the turns of a session share them
 
 
 def _longest(standing: list[dict[str, Owners]]) -> tuple[str, Dialects]:
-    """The longest opener of those that are at a place, of each kind, and the dialects that may begin with it.
+    """The longest opener at a place, of any kind, and the dialects that may begin with it.
 
     They may also begin with what it begins with: those of a longer one are asked first, then those of its own kind.
     """

@@ -101,7 +101,7 @@ class Reader:
         next(self._run)
 
     def _look_for(self, *, results: bool) -> None:
-        """What is looked for from here on. `results`: invented results, too."""
+        """Set the openers to look for from here on. `results`: with those of invented results."""
         wrappers = self._wrappers
         self._place.openers = openers_of(
             self._dialects,

@@ -45,7 +45,7 @@ class ShownText:
             self._open.stop()
 
     def judged(self, start: int, end: int) -> None:
-        """What stands from `start` to `end` has its verdict."""
+        """The text from `start` to `end` has its verdict."""
         if self._open is not None:
             self._open.judged(start, end)
 

@@ -51,7 +51,7 @@ STRAY_CLOSERS = (
 
 
 def take_stray_closers(scan: Scanner, block: Block, more: tuple[str, ...], own: tuple[str, ...]) -> Step[bool]:
-    """Take all that are here, after a block's complete call, as the repair `stray_closer`. Returns whether.
+    """Take all closers behind a block's complete call, as the repair `stray_closer`. Returns whether there was one.
 
     more   other closers that count
     own    those of the wrapper that the block is in, which need no repair

@@ -37,27 +37,13 @@ def is_closer(literal: str) -> bool:
 
 
 class UnopenedReasoning:
-    """What is known of one text: whether it began inside reasoning.
+    """Whether one text began inside reasoning, as far as is known.
 
     likely        it may have, and nothing has decided yet; what would be a call waits
     closed_nothing  a closer came that nothing had opened
     closed_first  it came before anything of the text was decided but white space
     began_inside  the offset of the closer that says that it did; None while there is none
     """
-
-    __slots__ = (
-        "_draft_is_open",
-        "_end_is_put_off",
-        "_ledger",
-        "_over",
-        "_position",
-        "_scan",
-        "_waits",
-        "began_inside",
-        "closed_first",
-        "closed_nothing",
-        "likely",
-    )
 
     def __init__(self, scan: Scanner, ledger: Ledger, position: Position, *, likely: bool) -> None:
         self._scan = scan
@@ -90,7 +76,7 @@ class UnopenedReasoning:
         self.likely, self._over = False, True
 
     def closes_frame(self, opener: Opener) -> bool:
-        """Whether a closer of reasoning is its dialect's to read, being part of its frame. It ends reasoning, too."""
+        """Whether a closer of reasoning is part of a dialect's frame, which its grammar reads. It ends both."""
         reason = self._position.reason()
         prompts = self._position.in_prompts_reasoning
         if not opener.dialects or (reason == "reasoning" and not prompts):
@@ -129,7 +115,7 @@ class UnopenedReasoning:
             yield
 
     def closes_nothing(self) -> None:
-        """Nothing opened the closer of reasoning that is here: the text so far was reasoning, calls in it, too."""
+        """A closer of reasoning is here that nothing opened: all text so far was reasoning, calls included."""
         ledger = self._ledger
         self.closed_nothing = True
         self.closed_first = self.closed_first or ledger.text.blank
@@ -140,7 +126,7 @@ class UnopenedReasoning:
         self._position.restart()
 
     def wait(self, opener: Opener, *, anywhere: bool) -> Step[None]:
-        """What is here would be a call: wait until it is known whether that is part of reasoning.
+        """A call may begin here: wait until it is known whether it is part of reasoning.
 
         anywhere   calls count inside a line, too
         """
@@ -164,10 +150,10 @@ class UnopenedReasoning:
 
 
 def _what_follows(scan: Scanner, limit: int) -> Step[Reason | None]:
-    """What the text from here on says, of which at most `limit` bytes of UTF-8 are looked at.
+    """Look for a closer of reasoning in the text from here on, in at most `limit` bytes of UTF-8.
 
-    "reasoning" where a closer is in it, None where it ends without one; "overflow" where so much of it does not
-    tell, and "cut_off" where it broke off before.
+    Returns "reasoning" for a closer, None where the text ends without one; "overflow" where the limit came first, and
+    "cut_off" where the text broke off.
     """
     searched = weighed = weight = 0
     while True:

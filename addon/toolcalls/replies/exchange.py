@@ -448,15 +448,14 @@ class Exchange:
         a few characters that may begin a call would hold back all that comes beside them: reasoning, other choices,
         comments that keep the connection alive.
         """
-        self._queue.applied(waiting)
-        self._write()
+        self._write(self._queue.applied(waiting))
         if self._most_waits is not None and self._queue.size > self._most_waits:
             self._lanes.release(waiting)
-            self._write()
+            self._write(self._queue.leaving())
 
-    def _write(self) -> None:
-        """Write every frame that may leave."""
-        for waiting in self._queue.leaving():
+    def _write(self, leaving: list[WaitingFrame]) -> None:
+        """Write the first frames of the queue, which may leave."""
+        for waiting in leaving:
             self._out.append(self._writer.written(waiting))
             self._queue.size -= len(self._waiting.popleft().frame.raw)  # no call between: a fault must not repeat it
 
@@ -474,5 +473,5 @@ class Exchange:
             # Where a call is shown whole, one that had no end is text again, in a frame like the latest. Elsewhere a
             # client has all of a call that it will get.
             self._given_back = self._writer.behind(latest, latest.data, waiting.parts)
-        self._write()
+        self._write(self._queue.leaving())
         return self._send()

@@ -22,7 +22,7 @@ from toolcalls.events import (
     Text,
     Verdict,
 )
-from toolcalls.mending.reply_watch import ReplyWatch
+from toolcalls.mending.reply_watch import MessageWatch, ReplyWatch
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.plan import Plan
@@ -59,6 +59,7 @@ class Lanes:
         self._ends_at_once = ends_at_once
         self._calls_come_last = call_policy.waits_for_message
         self._waiting = WaitingParts(self.verdicts)
+        self._messages: dict[int, MessageWatch] = {}  # by the number of a lane
 
     @property
     def client_calls(self) -> list[tuple[int, ClientCall]]:
@@ -83,7 +84,7 @@ class Lanes:
                 self.notes,
                 keeps_markup=plan.whole_calls,
                 broken_is_text=plan.broken_is_text,
-                watch=self._watch.message(plan.reply_of(number)),
+                watch=self._message(number),
             )
         return known
 
@@ -177,7 +178,7 @@ class Lanes:
 
     def _noted(self, number: int, event: Event) -> None:
         """What an event that is no text says of its message as a whole."""
-        message = self._watch.message(self._plan.reply_of(number))
+        message = self._messages.get(number) or self._message(number)
         if isinstance(event, CallStart) or (isinstance(event, Damage) and event.defect.code == "no_name"):
             message.called()
         elif isinstance(event, Reasoning):
@@ -192,13 +193,18 @@ class Lanes:
         elif isinstance(event, Finish) and not isinstance(event, PartEnd):
             message.ended(event.reason)
 
+    def _message(self, number: int) -> MessageWatch:
+        """What is known of the message that a lane is a part of."""
+        message = self._messages[number] = self._watch.message(self._plan.reply_of(number))
+        return message
+
     def _findings(self) -> list[tuple[int, Note]]:
         """What leaves the client without a call, of the reply as a whole."""
         for number, verdict in self.verdicts:
             if verdict.dialect is not None and verdict.status in {"lifted", "lowered", "blocked"}:
-                self._watch.message(self._plan.reply_of(number)).lifted += 1
+                self._message(number).lifted += 1
         for number, one in self.frames.items():
             if one.lane.reader.unopened.closed_nothing:
-                self._watch.message(self._plan.reply_of(number)).closed_nothing = True
+                self._message(number).closed_nothing = True
         said = {(number, note.rule) for number, note in self.notes}  # of what was mended
         return [found for found in self._watch.notes() if (found[0], found[1].rule) not in said]

@@ -125,7 +125,6 @@ class Plan:
         def id_of(index: int, name: str) -> str:
             return call_id(seed(), number, index, name, prefix=wire.call_id_prefix, roundtrip=roundtrip)
 
-        stopped = (lambda: False) if processing is None else processing.is_stopped
         calls = Calls(self._mending.mark(self.reply_of(number), None if processing is None else processing.judged))
         if processing is not None:
             processing.mark = self._mending.mark(self.reply_of(number), None)
@@ -170,7 +169,7 @@ class Plan:
                     calls,
                     as_text=write is not None,
                     broken_is_text=self.broken_is_text,
-                    stopped=stopped,
+                    stopped=None if processing is None else processing.is_stopped,
                     mending=self._finish_mending(number, calls),
                 ),
                 releases_text="text is released" in row,

@@ -103,16 +103,18 @@ class FrameQueue:
         """Leave the latest frame out."""
         self.size -= len(self.frames.pop().frame.raw)
 
-    def applied(self, frame: WaitingFrame) -> None:
-        """All events of a frame went through their lanes. One that only opens something waits for one that does more.
+    def applied(self, frame: WaitingFrame) -> list[WaitingFrame]:
+        """All events of a frame went through their lanes; returns the frames that may leave.
 
-        A frame without data after such a one says nothing, and waits with it.
+        One that only opens something waits for one that does more. A frame without data after such a one says nothing,
+        and waits with it.
         """
-        if frame.opens is not None or (frame.frame.data is None and self._openers):
+        opens = frame.opens is not None or (frame.frame.data is None and self._openers)
+        if opens:
             self._openers.append(frame)
-            if len(self._openers) <= _OPENERS:
-                return
-        self.lead(frame)
+        if self._openers and not (opens and len(self._openers) <= _OPENERS):
+            self.lead(frame)
+        return self.leaving()
 
     def lead(self, frame: WaitingFrame) -> None:
         """What only opened something leaves with this frame."""

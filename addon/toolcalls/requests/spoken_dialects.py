@@ -59,7 +59,7 @@ def taught_in(prompt: str) -> tuple[str, ...]:
 
 
 def used_in(replies: Iterable[str], prompt: str) -> tuple[str, ...]:
-    """The dialects of the calls in the model's earlier replies, likewise. `prompt` may declare the tools."""
+    """The dialects of the calls in the model's earlier replies, as in `taught_in`. `prompt` may declare the tools."""
     return _in_common([group for reply in replies for group in _used_in(reply[:_TEXT], prompt[:_TEXT])])
 
 
@@ -115,7 +115,7 @@ def _tools_of(prompt: str) -> Toolbox:
 
 @cache
 def _taught() -> dict[str, re.Pattern[str]]:
-    """What prompts say that teach a dialect in words, by dialect."""
+    """By dialect, the words of prompts that teach it."""
     modules = {name: import_module(f"toolcalls.dialects.{name}") for name in all_dialects()}
     return {
         name: re.compile(module.TAUGHT, re.MULTILINE) for name, module in modules.items() if hasattr(module, "TAUGHT")
@@ -153,7 +153,7 @@ def _in_common(groups: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _places(found: Iterable[_Fit]) -> Iterator[list[_Fit]]:
-    """Those that overlap, together."""
+    """The calls grouped by place: those that overlap are together."""
     place: list[_Fit] = []
     end = 0
     for fit in sorted(found, key=lambda one: one.start):

@@ -52,5 +52,5 @@ def _wrappers_in(prompt: str, tools: tuple[tuple[str, tuple[str, ...]], ...]) ->
 
 @cache
 def _is_other(name: str) -> bool:
-    """Whether a dialect begins with such an element, or it quotes what is in it."""
+    """Whether a dialect begins with such an element, or the element quotes what is in it."""
     return name.lower() in _QUOTING or any(f"<{name}>" in one.openers(()) for one in all_dialects().values())

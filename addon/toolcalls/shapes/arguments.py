@@ -46,7 +46,7 @@ class Arguments:
         types = _NO_TYPE if string is False else self._tools.types(self._name, key)
         if string or types == STRING:
             return _Streamed(self._sink)
-        return _Collected(self._sink, types, infer=self._tools.infer)
+        return _Typed(self._sink, types, infer=self._tools.infer)
 
     def marked(self, key: str, *, string: bool | None) -> Value:
         """Open the member `key`, of which the dialect's text says whether it is a string (`value`).
@@ -110,8 +110,8 @@ class _Streamed:
         self._sink.piece('"')
 
 
-class _Encoded:
-    """A string that was marked as JSON: what is a JSON string says it, any other text is it."""
+class _Collected:
+    """A value that is read when it is whole."""
 
     wake_on = None
 
@@ -125,26 +125,23 @@ class _Encoded:
         else:
             self._pieces.clear()
 
+
+class _Encoded(_Collected):
+    """A string that was marked as JSON: what is a JSON string says it, any other text is it."""
+
     def end(self, *, literal: bool = False) -> None:  # noqa: ARG002 - a string is text either way
         text = "".join(self._pieces)
         json = to_json(text, _NO_TYPE)
         self._sink.piece(json if json.startswith('"') else quote(text))
 
 
-class _Collected:
-    wake_on = None
+class _Typed(_Collected):
+    """A value whose type is known, or inferred, from all of its text."""
 
     def __init__(self, sink: CallSink, types: Types | None, *, infer: bool) -> None:
-        self._sink = sink
+        super().__init__(sink)
         self._types = types
         self._infer = infer
-        self._pieces: list[str] = []
-
-    def add(self, piece: str) -> None:
-        if self._sink.collect(len(piece)):
-            self._pieces.append(piece)
-        else:
-            self._pieces.clear()
 
     def end(self, *, literal: bool = False) -> None:
         text = "".join(self._pieces)

@@ -40,6 +40,19 @@ def closer_among(scan: Scanner, closers: tuple[str, ...], ahead: int = 0) -> Ste
     return None, 0
 
 
+def accept(scan: Scanner, *literals: str) -> Step[bool]:
+    """Take one of `literals` after white space; False, and nothing taken, where something else stands.
+
+    White space may be in it where it is a closing tag.
+    """
+    space = yield from scan.space()
+    found, length = yield from closer_among(scan, literals, space)
+    if found is None:
+        return False
+    scan.take(space + length)
+    return True
+
+
 def section_end(scan: Scanner, sink: CallSink, closers: tuple[str, ...]) -> Step[bool]:
     """Take what closes a section of calls, and may be missing where the reply ends. False where something else is."""
     space = yield from scan.space()

@@ -82,9 +82,9 @@ class EchoIndex:
         return made if made.stands else None
 
     def learn(self, first: str) -> None:
-        """Read the texts without what comes before a candidate's first line, and before others like it, too.
+        """Also search the texts without the line prefixes that stand in front of a candidate's first line.
 
-        first   how that line begins
+        first   the beginning of that line
         """
         if len(first) < _MIN_FIRST or first in self._firsts or len(self._firsts) == _MAX_HEADS:
             return
@@ -95,7 +95,7 @@ class EchoIndex:
                 self._learn_in(number, first)
 
     def _read_for(self, start: str) -> None:
-        """Read the texts that may hold `start` in one of their forms."""
+        """Add the readings of the texts that may hold `start` in one of their forms."""
         words, unread = words_of(start), []
         for number in self._unread:
             text = self._given[number]
@@ -115,7 +115,7 @@ class EchoIndex:
             self._by_head.clear()
 
     def _learn_in(self, number: int, first: str) -> None:
-        """The same for one text."""
+        """Add the readings of one text without its line prefixes, or without the strings that hold its lines."""
         for variant in self._given[number].variants:
             if self.exhausted:
                 return
@@ -134,7 +134,7 @@ class EchoIndex:
                     self._join(number, quote)
 
     def _join(self, number: int, quote: str) -> None:
-        """Read a text as strings of a program, too, each of which holds a line."""
+        """Also search a text as the string literals of a program, one for each line."""
         joined = (one for variant in self._given[number].variants for one in joined_literals(variant, quote))
         for text in dict.fromkeys(reading for one in joined for reading in readings(one)):
             self._texts.append(text)

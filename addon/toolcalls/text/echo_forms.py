@@ -47,7 +47,7 @@ _WORD = re.compile(r"[^\s\x1b\"'`$/<>&\\]+")
 
 
 def _joint(quotes: str, *, on_one_line: bool = False) -> re.Pattern[str]:
-    """What is between two strings that hold a line each: the first one's end, and the second one's beginning.
+    """What separates two string literals that hold a line each: the end of the first, the beginning of the second.
 
     quotes       those that a program may choose from, for each line
     on_one_line  of a list on one line, too
@@ -91,7 +91,7 @@ class Plain:
         self._begun = ""  # what waits after it, since a colour may begin so
 
     def feed(self, piece: str) -> str:
-        """What is decided with this piece."""
+        """The text that is certain with this piece."""
         coming = self._begun + piece
         begins = _COLOUR_BEGINS.search(coming) if "\x1b" in coming or "^" in coming else None
         self._begun = "" if begins is None else begins[0]
@@ -167,8 +167,8 @@ def line_prefixes(text: str, first: str) -> Iterator[str]:
 
 
 def _gutter(before: str) -> str:
-    """The form of what comes before the marks of a diff: the mark is the next character, and what a line of the text
-    itself begins with is none.
+    """The form of what precedes the mark of a diff, which is the character behind it. White space that the line of
+    the text itself begins with is not part of the form.
     """
     gutter = before[:-1] if before[-1] in "-+ " else before
     start = gutter.rstrip()

@@ -128,13 +128,13 @@ class _Unknown(Exception):
 
 
 def parsed(text: str, flags: int = 0) -> Any:
-    """An expression as `re`'s own parser reads it. It is none of what Python documents: None where it is missing."""
+    """An expression as the parser inside `re` reads it, which is undocumented; None where Python has no such parser."""
     parser: Any = getattr(re, "_parser", None)
     return None if parser is None else parser.parse(text, flags)
 
 
 def _respelt(text: str, flags: int, *, ascii_only: bool = False, whole: bool = False) -> tuple[str, bool] | None:
-    """An expression for RE2, widened where that lacks something, and whether it was not; None where there is none."""
+    """An expression in RE2's syntax, widened by what RE2 lacks, and whether it is exact; None if it cannot be spelt."""
     speller = _Speller(ascii_only=ascii_only, whole=whole)
     try:
         read = parsed(text, flags)
@@ -147,7 +147,7 @@ def _respelt(text: str, flags: int, *, ascii_only: bool = False, whole: bool = F
 
 
 def _compiled(text: str, flags: re.RegexFlag, ascii_only: bool, whole: bool) -> _Program | None:
-    """The expression for RE2, None where there is none."""
+    """The expression compiled by RE2; None where it cannot be."""
     made = _respelt(text, int(flags), ascii_only=ascii_only, whole=whole)
     if made is None:
         return None
@@ -171,7 +171,7 @@ class _Speller:
         self.exact = True
 
     def sequence(self, items: Iterable[Any], flags: re.RegexFlag, *, last: bool = False) -> str:
-        """Things that come after each other. `last`: nothing of the expression comes after them."""
+        """Items in a row. `last`: nothing of the expression follows them."""
         row = list(items)
         return "".join(self._spelt(str(kind), value, flags, last and number == len(row))
                        for number, (kind, value) in enumerate(row, 1))  # fmt: skip
@@ -275,7 +275,7 @@ def _other_cases(sign: str, flags: re.RegexFlag) -> tuple[str, ...]:
 
 
 def _beyond_ascii(kind: str, value: Any) -> Iterator[tuple[int, int]]:
-    """The characters after ASCII that a part of a class holds, as ranges; a category is one of ASCII's."""
+    """The non-ASCII characters that a part of a class holds, as ranges. A category holds ASCII alone."""
     if kind == "CATEGORY":
         if str(value).startswith("CATEGORY_NOT_"):
             yield _NOT_ASCII
@@ -286,7 +286,7 @@ def _beyond_ascii(kind: str, value: Any) -> Iterator[tuple[int, int]]:
 
 
 def _without(ranges: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """What is after ASCII and in none of some ranges."""
+    """The ranges of non-ASCII characters outside of these ranges."""
     at = 0x80
     for first, last in sorted(ranges):
         if at < first:

@@ -82,7 +82,7 @@ class Spellings:
 
 
 class LookAlikes:
-    """What looks like one of some openers. Never changes.
+    """Finds text that looks like one of some openers. Never changes.
 
     Their spellings are worked out where a character that may be part of one follows what may begin one, and not before:
     they are many, and hardly any text has such a place.
@@ -95,7 +95,7 @@ class LookAlikes:
         self.first = _drawn_like(signs)
 
     def find(self, text: str, start: int, stop: int) -> LookAlike | None:
-        """The first one that begins in a stretch, or the end of the text that may still become one.
+        """The first look-alike that begins in a stretch, or the end of the text that may still become one.
 
         The text goes on after its end, or what is said of its end does not matter any more.
         """

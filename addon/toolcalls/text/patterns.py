@@ -57,7 +57,7 @@ class Work:
             raise TooMuchWork
 
     def backtrack[T](self, ask: Callable[[float], T]) -> T:
-        """What `ask` answers, which takes the seconds that are left. Raises TooMuchWork."""
+        """The answer of `ask`, which is given the seconds that are left. Raises TooMuchWork."""
         if self._seconds <= 0:
             raise TooMuchWork
         began = thread_time()
@@ -138,7 +138,7 @@ def match_widths(text: str) -> tuple[int, int | None]:
 
 
 def any_fullmatch(patterns: Iterable[Pattern], name: str, work: Work) -> bool:
-    """Whether any of some expressions is the whole of a name; one that costs too much to tell is not."""
+    """Whether one of these expressions matches a whole name. One that costs too much counts as no match."""
     for pattern in patterns:
         try:
             if pattern.fullmatch(name, work):

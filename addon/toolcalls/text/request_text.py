@@ -66,7 +66,7 @@ class RequestText(str):
         return "\x1b" in self or "^[[" in self
 
     def may_hold(self, words: Iterable[str]) -> bool:
-        """Whether one of its forms may hold all these `words_of` a text. It never says no of a form that does."""
+        """Whether one of its forms may hold all these `words_of` a text. False is certain, True is not."""
         words = list(words)
         if self.hidden == "none" or (self.hidden != "any" and all(map(_is_usual, words))):
             return all(word in self for word in words)
@@ -75,12 +75,10 @@ class RequestText(str):
 
     @cached_property
     def variants(self) -> tuple[str, ...]:
-        """Its `variants`."""
         return _variants_of(str(self))
 
     @cached_property
     def readings(self) -> tuple[str, ...]:
-        """The `readings` of its variants."""
         return _readings_of(str(self))
 
 

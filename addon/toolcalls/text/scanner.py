@@ -205,9 +205,12 @@ class Scanner:
 
     def half(self, literal: str) -> int:
         """How many characters at the end of the unread text may begin `literal`."""
-        text, pos = self.text, self.pos
-        sizes = range(min(len(literal) - 1, len(text) - pos), 0, -1)
-        return next((size for size in sizes if text.endswith(literal[:size])), 0)
+        text, at = self.text, max(self.pos, len(self.text) - len(literal) + 1)
+        while (at := text.find(literal[0], at)) >= 0:
+            if literal.startswith(text[at:]):
+                return len(text) - at
+            at += 1
+        return 0
 
     def match(
         self, whole: re.Pattern[str], part: re.Pattern[str], ahead: int, longest: int

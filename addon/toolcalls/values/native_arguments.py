@@ -11,6 +11,7 @@ from toolcalls.values.json_tokenizer import Nesting, StringText
 
 _KEPT = 64 * 1024  # characters that are kept: of longer arguments a repetition is not known
 _SPACE = " \t\r\n"
+_MOST_SPACE = 1024  # characters in front of an object that is in a string
 
 
 class NativeArguments:
@@ -145,18 +146,15 @@ class NativeArguments:
 
     def _begins_string(self, text: str) -> str:
         """The arguments begin with a quotation mark: a string, which holds the object where it begins like one."""
-        inside = text[1:].lstrip(_SPACE)
-        escapes = inside.removeprefix("\\n").removeprefix("\\t")
-        if inside and not escapes.startswith("{"):
-            if escapes == "\\" or not escapes:
-                self._again = text
-                return ""
+        rest = text[1:].lstrip(_SPACE).removeprefix("\\n").removeprefix("\\t")
+        is_far = len(text) - len(rest) > _MOST_SPACE
+        if rest in {"", "\\"} and not is_far:
+            self._again = text
+            return ""
+        if is_far or not rest.startswith("{"):
             self._again, self.begun, self._first = "", True, None
             self.whole = True  # whatever it is, it is no object, and nothing of it is mended
             return text
-        if not inside:
-            self._again = text
-            return ""
         self._repaired("double_encoded")
         self._again, self.begun = "", True
         self._end = Nesting(to_close=True)

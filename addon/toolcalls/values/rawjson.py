@@ -144,8 +144,8 @@ def written(members: Fields) -> bytes:
 
 
 def present(members: Fields) -> Fields:
-    """The members without those that are null, which the JSON of protocol buffers and botocore take for ones that are
-    not there (https://protobuf.dev/programming-guides/json/). Servers that write all members of a class have many.
+    """The members that are not null. JSON of protocol buffers and botocore writes an absent member as null
+    (https://protobuf.dev/programming-guides/json/), and servers that write all members of a class have many.
     """
     return {key: member for key, member in members.items() if member != NULL} if NULL in members.values() else members
 
@@ -169,7 +169,7 @@ def _spelt(member: object) -> str:
 
 
 def _loosely(raw: bytes | msgspec.Raw) -> object:
-    """What msgspec refuses; None for no JSON."""
+    """The value of JSON that msgspec refuses; None for what is no JSON."""
     try:
         return json.loads(bytes(raw).decode(errors="replace"))
     except (ValueError, RecursionError):
@@ -177,7 +177,7 @@ def _loosely(raw: bytes | msgspec.Raw) -> object:
 
 
 def _inside(raw: bytes | msgspec.Raw, opener: str) -> list[tuple[Any, msgspec.Raw]]:
-    """What is in an object or a list that msgspec refuses; nothing, where it is none by the standard library either."""
+    """The items of an object or a list that msgspec refuses; none where the standard library refuses it as well."""
     text = bytes(raw).decode(errors="replace")
     try:
         found = whole(text, decoded_end, opener)

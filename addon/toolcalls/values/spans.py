@@ -75,7 +75,7 @@ def decoded_end(text: str, at: int) -> int:
 
 
 def place_of(text: str, steps: Iterable[str | int]) -> int | None:
-    """The offset at which the value begins to which `steps` lead in a JSON text; None where there is none."""
+    """The offset of the value at the path `steps` in a JSON text; None where there is no such value."""
     found = _extent(text, steps)
     return None if found is None else found[0]
 

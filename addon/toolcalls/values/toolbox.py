@@ -28,11 +28,11 @@ def _letters(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A tool's name as it was meant.
+    """The declared tool that a name means.
 
     name       the declared one
     repair     what was wrong with the name that came
-    arguments  the arguments that was in that name, "" for none
+    arguments  arguments that were written into that name, "" for none
     """
 
     name: str

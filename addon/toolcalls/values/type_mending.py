@@ -114,7 +114,7 @@ class _Refused:
         )
 
     def adds_to(self, before: "_Refused") -> bool:
-        """Whether anything is refused that was not before."""
+        """Whether the schema refuses anything now that it did not refuse before."""
         known = {(one.steps, one.wanted is None) for one in before.mismatches}
         if any((one.steps, one.wanted is None) not in known for one in self.mismatches):
             return True
@@ -140,7 +140,7 @@ def _changes(text: str, start: int, path: Path, steps: Place, schema: ToolSchema
 
 
 def _meant(raw: str, types: Types, path: Path, schema: ToolSchema, depth: int) -> str | None:
-    """The value of one of these types that another value can only mean; None where there is none."""
+    """The only value of one of these types that `raw` can mean, as JSON; None where there is no such value."""
     if not raw.startswith('"'):
         return quote(raw) if types - _NULL == STRING else None
     inner = str(json.loads(raw)).strip(_SPACE)

@@ -57,8 +57,9 @@ class ValueMending:
         self._came: list[str] = []  # all of the object so far
         self._made: list[str] = []  # the same by the transducer
         self._room = _KEPT
-        self._unsent = ""  # what of it has not left
-        self._nothing = ""  # what came, where that is no arguments yet
+        self._unsent: list[str] = []  # what of it has not left
+        self._nothing: list[str] = []  # what came, where that is no arguments yet
+        self._marks = ""  # the same without white space
         self._suspicious = False
         self._behind = False  # the object has closed
         self._surplus: list[str] | None = None
@@ -75,11 +76,12 @@ class ValueMending:
         if self._room < 0:
             return self._release(piece)
         if self._instead:
-            self._nothing += piece
-            if "{}".startswith("".join(self._nothing.split())):
+            self._nothing.append(piece)
+            self._marks += "".join(piece.split())
+            if "{}".startswith(self._marks):
                 self._hold()
                 return ""
-            piece, self._instead, self._nothing = self._nothing, "", ""
+            piece, self._instead, self._nothing = "".join(self._nothing), "", []
         return self._take(piece)
 
     def end(self, *, cut: bool) -> str:
@@ -106,7 +108,7 @@ class ValueMending:
         start = self._reader.read
         end = self._close(piece)
         body = piece if end < 0 else piece[:end]
-        before, self._unsent = self._unsent, self._unsent + body
+        self._unsent.append(body)
         self._came.append(body)
         if self._json and self._reader.failed is not None:
             return self._release(piece[len(body) :])
@@ -114,7 +116,7 @@ class ValueMending:
         left = ""
         if not self._suspicious and not repaired and self._types is not None and self._types.at is not None:
             at = self._types.at - start
-            left, self._unsent = before + body[:at], body[at:]
+            left, self._unsent = "".join([*self._unsent[:-1], body[:at]]), [body[at:]]
             self._suspicious = True
         self._suspicious = self._suspicious or repaired
         if end >= 0:
@@ -136,18 +138,21 @@ class ValueMending:
 
     def _passing(self) -> str:
         """What leaves of a sound object: all that came, but for a comma at its end."""
-        text, self._unsent = self._unsent, ""
         if not (self._json and self._reader.comma_waits):
+            text, self._unsent = "".join(self._unsent), []
             self._let_go()
             return text
-        kept = text.rstrip(_SPACE)[:-1]
-        self._unsent = text[len(kept) :]
         self._hold()
+        if len(self._unsent) > 1 and not self._unsent[-1].strip(_SPACE):
+            return ""  # it is the comma of before
+        text = "".join(self._unsent)
+        kept = text.rstrip(_SPACE)[:-1]
+        self._unsent = [text[len(kept) :]]
         return kept
 
     def _decide(self, rest: str) -> str:
         """The object has closed: mend what is to be mended. `rest`: what comes after it."""
-        came, tail = "".join(self._came), self._unsent
+        came, tail = "".join(self._came), "".join(self._unsent)
         if self._suspicious and not rest.strip(_CLOSERS):
             made, repairs = self._meant(came)
             following = _tail(made, came[: len(came) - len(tail)])
@@ -158,7 +163,7 @@ class ValueMending:
             else:
                 self.mismatches = ()
         self._behind = True
-        self._came, self._made, self._unsent = [], [], ""
+        self._came, self._made, self._unsent = [], [], []
         self._let_go()
         return tail + (self._after(rest) if rest else "")
 
@@ -210,9 +215,9 @@ class ValueMending:
 
     def _release(self, piece: str) -> str:
         """Nothing more is mended: what is held leaves as it came, and this piece."""
-        left = "".join([self._nothing, self._unsent, *(self._surplus or ()), piece])
+        left = "".join([*self._nothing, *self._unsent, *(self._surplus or ()), piece])
         self._over = True
-        self._came, self._made, self._surplus, self._unsent, self._nothing = [], [], None, "", ""
+        self._came, self._made, self._surplus, self._unsent, self._nothing = [], [], None, [], []
         self._let_go()
         return left
 

@@ -58,7 +58,7 @@ class Finishing(Stage):
 
     as_text         the client is given calls as text
     broken_is_text  a call that broke off is text to the client
-    stopped         whether processors stopped the reply
+    stopped         whether processors stopped the reply; None where there are none
     mending         of the reply that the lane is a part of; None where the route does not mend it
     """
 
@@ -68,7 +68,7 @@ class Finishing(Stage):
         *,
         as_text: bool,
         broken_is_text: bool,
-        stopped: Callable[[], bool],
+        stopped: Callable[[], bool] | None = None,
         mending: FinishMending | None = None,
     ) -> None:
         self._calls = calls
@@ -97,15 +97,19 @@ class Finishing(Stage):
         """Whether a native client is given this reason whatever follows."""
         calls = self._calls
         changed = calls.renumbers or calls.broken_off or calls.from_text
-        return not self._stopped() and (reason in CUT_REASONS or not changed)
+        return not self._is_stopped and (reason in CUT_REASONS or not changed)
 
     def reason(self, reason: str) -> str:
         """What the client is given for the upstream's reason."""
         return self._fitting(self._mended(reason))
 
+    @property
+    def _is_stopped(self) -> bool:
+        return self._stopped is not None and self._stopped()
+
     def _fitting(self, reason: str) -> str:
         """What fits what the client was given."""
-        calls, stopped = self._calls, self._stopped()
+        calls, stopped = self._calls, self._is_stopped
         if reason in CUT_REASONS and not stopped:
             return reason
         if stopped or (calls.renumbers and reason == "tool_calls" and not calls.client_calls):
@@ -121,7 +125,7 @@ class Finishing(Stage):
 
     def _mended(self, reason: str) -> str:
         """The upstream's reason, or the one that it should have given."""
-        if self._mending is None or self._stopped() or reason in CUT_REASONS:
+        if self._mending is None or self._is_stopped or reason in CUT_REASONS:
             return reason
         return self._mending.mended(reason)
 

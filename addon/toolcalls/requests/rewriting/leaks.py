@@ -17,7 +17,7 @@ NOT_EXECUTED = "This call was written as text, so it was not executed."
 
 
 def lift_leaked_calls(conversation: Conversation, call_policy: CallPolicy) -> Rewritten:
-    """Past calls that stand as text, on the terms on which a reply's text is a call, become native ones."""
+    """Make past calls in text native, if they meet the conditions for a call in a reply's text."""
     tools = Toolbox(conversation.tools)
     turns: list[Turn] = []
     calls = 0
@@ -49,7 +49,7 @@ def _texts_of(turn: Turn) -> Iterator[str]:
 
 
 def _texts_in(value: object) -> Iterator[str]:
-    """What is in a block of any kind as text."""
+    """The texts inside a block of any kind."""
     if isinstance(value, dict):
         keys = {"text", "content", "data"} if value.get("type") == "text" else {"text", "content"}
         for key, member in value.items():

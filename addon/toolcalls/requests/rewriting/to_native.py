@@ -101,7 +101,6 @@ def _split(block: Text, place: tuple[int, int], reader: Reader) -> Iterator[Bloc
 
 
 def _text_follows(events: Sequence[Event]) -> bool:
-    """Whether text follows the last call."""
     last = max(number for number, event in enumerate(events) if isinstance(event, CallStart))
     return any(isinstance(event, Shown) and event.text.strip() for event in events[last:])
 

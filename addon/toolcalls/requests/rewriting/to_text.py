@@ -21,7 +21,7 @@ _ERROR_PREFIX = "Error: "  # of the result of a call that failed, where a dialec
 def calls_as_text(
     turn: Turn, calls: Sequence[PastCall], dialect: str, tools: Toolbox, route: Route
 ) -> Turn:  # fmt: skip
-    """The turn with its calls written where the first of them stood."""
+    """The turn with its calls written in the place of the first of them."""
     whole = [call for call in calls if _is_whole(call)]
     said = [_write([Call(call.name, call.arguments) for call in whole], dialect, tools)] if whole else []
     written = "\n\n".join(
@@ -63,7 +63,7 @@ def _write(calls: Sequence[Call], dialect: str, tools: Toolbox) -> str:
 
 
 def results_as_text(turn: Turn, dialect: str, names: Mapping[str, str]) -> Turn:
-    """The turn as the user's, its results written as the dialect's template writes them."""
+    """The turn as one of the user, with its results in the dialect's template."""
     blocks: list[Block] = []
     for block in turn.blocks:
         if isinstance(block, Result):
@@ -81,7 +81,7 @@ def results_as_text(turn: Turn, dialect: str, names: Mapping[str, str]) -> Turn:
 
 
 def joined(results: Turn, said: Turn) -> Turn:
-    """The turn of some results with what the user says after them."""
+    """A turn of results, with the user's message after them."""
     last, first = results.blocks[-1], said.blocks[0]
     says_more = isinstance(first, Text) and not set(rawjson.fields(first.raw)) <= {"type", "text"}
     if isinstance(last, Text) and isinstance(first, Text) and last.cache_control is None and not says_more:

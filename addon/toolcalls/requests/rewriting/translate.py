@@ -12,7 +12,7 @@ from toolcalls.values.toolbox import Toolbox
 
 
 def translate(conversation: Conversation, spoken: str, dialect: str, route: Route) -> Rewritten:
-    """Past calls and results in `spoken` change to `dialect`."""
+    """Rewrite past calls and results from the dialects in `spoken` to `dialect`."""
     tools = Toolbox(tools_in(conversation.system))
     turns: list[Turn] = []
     calls = 0

@@ -57,7 +57,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A block that is none of these."""
+    """A block of any other kind."""
 
     raw: Any
 
@@ -75,7 +75,6 @@ class Turn:
     changed: bool = False
 
     def with_blocks(self, blocks: Sequence[Block]) -> "Turn":
-        """The same message with other blocks."""
         return Turn(self.role, tuple(blocks), self.raw, changed=True)
 
 
@@ -140,7 +139,7 @@ class Format(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BodySystem:
-    """The raw form of the turn that is a member of the body, and no message: the system prompt."""
+    """The raw form of the system prompt where it is a member of the body and no message."""
 
     raw: Any
 
@@ -200,7 +199,7 @@ def with_answers(
 
 
 def _may_answer(turn: Turn) -> bool:
-    """Whether a turn is a user's message, and nothing that nobody knows."""
+    """Whether a turn is new, or is a message of role `user`."""
     return turn.raw is None or rawjson.word(rawjson.fields(turn.raw), "role") == "user"
 
 

@@ -41,8 +41,6 @@ _ONE_CALL = "disable_parallel_tool_use"  # of the choice
 
 
 class _AnthropicRequests:
-    """The format."""
-
     def read(self, body: bytes) -> Conversation:
         try:
             asked = WIRE.request(body)

@@ -9,8 +9,6 @@ _FORMATS: dict[Api, Format] = {"anthropic": MESSAGES, "bedrock_converse": CONVER
 
 
 class _InvokeRequests:
-    """The format."""
-
     def read(self, body: bytes) -> Conversation:
         return _format(body).read(body)
 

@@ -35,8 +35,6 @@ _STOP = ("inferenceConfig", "stopSequences")
 
 
 class _ConverseRequests:
-    """The format."""
-
     def read(self, body: bytes) -> Conversation:
         try:
             asked = WIRE.request(body)

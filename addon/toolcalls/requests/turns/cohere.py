@@ -11,8 +11,6 @@ from toolcalls.wires.cohere.request import from_chat, to_chat
 
 
 class _CohereRequests:
-    """The format."""
-
     def read(self, body: bytes) -> Conversation:
         return CHAT.read(to_chat(body))
 

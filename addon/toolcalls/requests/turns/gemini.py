@@ -36,8 +36,6 @@ _ANSWER = ("functionResponse", "function_response")
 
 
 class _GeminiRequests:
-    """The format."""
-
     def read(self, body: bytes) -> Conversation:
         reading = _Reading()
         try:
@@ -72,7 +70,7 @@ class _GeminiRequests:
 
 
 class _Reading:
-    """Blocks out of parts, and which call each answer belongs to."""
+    """Reads parts as blocks, and finds the call that each answer belongs to."""
 
     def __init__(self) -> None:
         self._calls = 0
@@ -128,7 +126,7 @@ def _opened(body: bytes) -> tuple[Fields, Fields | None]:
 
 
 def _loads(raw: Any) -> Any:
-    """What a member means, exactly: numbers of any size."""
+    """A member as plain data, with numbers of any size exact."""
     return None if raw is None else rawjson.loaded(bytes(raw))
 
 
@@ -223,7 +221,7 @@ def _declared(tool: Tool) -> Fields:
 
 
 def _drop_tools(fields: Fields) -> None:
-    """Leave out all tools and what speaks of them."""
+    """Remove all tools and the members about them."""
     del fields["tools"]
     for key in [key for key in _TOOL_CONFIG if key in fields]:
         if left := rawjson.without(rawjson.fields(fields.pop(key)), *_CALLING):
@@ -262,7 +260,7 @@ def _allow(fields: Fields, gone: set[str]) -> None:
 
 
 def _choose(fields: Fields, choice: str) -> None:
-    """Say how the model may choose, where the request says otherwise."""
+    """Set how the model may choose, if the request says otherwise."""
     key = next((key for key in _TOOL_CONFIG if key in fields), _TOOL_CONFIG[0])
     if choice_of(_loads(fields.get(key))) == choice:
         return

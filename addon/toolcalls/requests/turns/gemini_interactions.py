@@ -50,8 +50,6 @@ class _Steps:
 
 
 class _InteractionRequests:
-    """The format."""
-
     def read(self, body: bytes) -> Conversation:
         try:
             asked = WIRE.request(body)
@@ -176,7 +174,7 @@ def _result(raw: Any, step: Fields) -> Result:
 
 
 def _steps(turn: Turn) -> Iterator[Any]:
-    """The steps of a turn. One whose blocks are all as they came is as it came."""
+    """The steps of a turn; as they came where all of its blocks are."""
     if isinstance(turn.raw, _Steps) and not turn.changed:
         yield from turn.raw.rows
         return
@@ -198,7 +196,7 @@ def _steps(turn: Turn) -> Iterator[Any]:
 
 
 def _is_step(raw: Any) -> bool:
-    """Whether what nobody knows is a step, and no content of one."""
+    """Whether an unknown block is a step, and not a content of one."""
     kind = rawjson.word(rawjson.fields(raw), "type")
     return kind in {"user_input", "model_output", "thought"} or kind.endswith(("_call", "_result"))
 
@@ -210,7 +208,7 @@ def _content(block: Text) -> Any:
 
 
 def _step(block: Block) -> Any:
-    """A call, an answer, or what nobody knows."""
+    """The step for a call, an answer or an unknown block."""
     if not isinstance(block, Text) and block.raw is not None:
         return block.raw
     if isinstance(block, PastCall):
@@ -257,7 +255,7 @@ def _name_of(raw: Any) -> str:
 
 
 def _choose(fields: Fields, choice: str | None) -> None:
-    """Say how the model may choose; with None, nothing says it."""
+    """Set how the model may choose; None removes the choice."""
     config = rawjson.fields(fields.get(_CHOICE[0]))
     rest = rawjson.without(config, _CHOICE[1])
     if choice is None:

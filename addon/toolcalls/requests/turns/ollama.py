@@ -21,8 +21,6 @@ _STOP = ("options", "stop")
 
 
 class _OllamaRequests:
-    """The format."""
-
     def read(self, body: bytes) -> Conversation:
         reading = _Reading()
         try:
@@ -51,7 +49,7 @@ class _OllamaRequests:
 
 
 class _Reading:
-    """Turns out of messages, and which call each answer belongs to."""
+    """Reads messages as turns, and finds the call that each answer belongs to."""
 
     def __init__(self) -> None:
         self._calls = 0

@@ -44,8 +44,6 @@ class _Legacy:
 
 
 class _ChatRequests:
-    """The format."""
-
     def read(self, body: bytes) -> Conversation:
         try:
             fields = rawjson.fields(body)
@@ -92,7 +90,7 @@ class _ChatRequests:
 
 
 def _asked(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What a body says of tools, as plain data."""
+    """The members about tools, as plain data."""
     return {key: json.loads(bytes(fields[key])) for key in _TOOL_KEYS if key in fields}
 
 
@@ -116,7 +114,7 @@ def _declared(tool: Tool) -> dict[str, Any]:
 
 
 def _choose(fields: dict[str, Any], asked: Mapping[str, Any], word: str, gone: set[str]) -> None:
-    """Say how the model may choose, where the request says otherwise."""
+    """Set how the model may choose, if the request says otherwise."""
     choice = asked.get("tool_choice")
     key = "tool_choice" if choice is not None else "function_call"
     if asked.get(key) is None:
@@ -128,7 +126,7 @@ def _choose(fields: dict[str, Any], asked: Mapping[str, Any], word: str, gone: s
 
 
 def _allowed(choice: dict[str, Any], allowed: dict[str, Any], gone: set[str]) -> Any:
-    """A `tool_choice` of some allowed tools, without those that are gone; where it was for no others, "none"."""
+    """A `tool_choice` of some allowed tools without those that are gone; "none" where none is left."""
     tools = allowed.get("tools")
     kept = [
         tool
@@ -139,7 +137,7 @@ def _allowed(choice: dict[str, Any], allowed: dict[str, Any], gone: set[str]) ->
 
 
 class _Reading:
-    """Turns out of messages, and which call of the older form an answer belongs to."""
+    """Reads messages as turns, and finds the call of the older form that an answer belongs to."""
 
     def __init__(self) -> None:
         self._calls = 0

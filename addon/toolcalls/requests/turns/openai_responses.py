@@ -52,8 +52,6 @@ class _Field:
 
 
 class _ResponsesRequests:
-    """The format."""
-
     def read(self, body: bytes) -> Conversation:
         try:
             asked = WIRE.request(body)
@@ -110,7 +108,7 @@ def _turns(fields: Fields, names: Container[str]) -> Iterator[Turn]:
 
 
 def _goes_on(run: Sequence[tuple[msgspec.Raw, Fields]], item: Fields) -> bool:
-    """Whether an item belongs to the turn of those before it."""
+    """Whether an item belongs to the same turn as those before it."""
     if _role(run[-1][1]) != "assistant" or _role(item) != "assistant":
         return False
     return _kind(item) != "message" or all(_kind(before) == "reasoning" for _, before in run)
@@ -134,12 +132,12 @@ def _is_list(raw: msgspec.Raw) -> bool:
 
 
 def _kind(item: Fields) -> str:
-    """An item's type; that of messages may be left out."""
+    """An item's type; messages may lack it."""
     return rawjson.word(item, "type") or "message"
 
 
 def _role(item: Fields) -> Role:
-    """Whose an item is. What nobody knows is the user's, where nothing is looked for."""
+    """The role of an item. An unknown item is the user's, in which nothing is looked for."""
     kind = _kind(item)
     if kind == "additional_tools":
         return "system"
@@ -169,7 +167,6 @@ def _blocks(raw: msgspec.Raw, item: Fields, names: Container[str]) -> Iterator[B
 
 
 def _block(raw: msgspec.Raw) -> Text | Other:
-    """A part of a content."""
     part = rawjson.fields(raw)
     text = rawjson.value(part.get("text"))
     if isinstance(text, str) and rawjson.word(part, "type") in _TEXTS:

@@ -12,7 +12,8 @@ from toolcalls.shapes.code.pythonic import Block, Pythonic
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, object_of, own_arguments
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, object_of, own_arguments
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import KEY, NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS
@@ -30,8 +31,6 @@ class CodeCalls(Grammar):
     name: str
     place: OpenerPlace
     stray_words: tuple[str, ...] = ()
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The calls that are here, one after the other."""
@@ -113,8 +112,6 @@ class CodeCalls(Grammar):
         own = reader.report(found)
         reader.end()
         return own
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "before a parenthesis")

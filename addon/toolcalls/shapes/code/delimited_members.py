@@ -18,7 +18,7 @@ from typing import Protocol
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.json.jsonvalue import string as json_string
+from toolcalls.shapes.json.json_values import string as json_string
 from toolcalls.shapes.words import KEY, character, word
 from toolcalls.text.scanner import Scanner, Search, Step
 from toolcalls.values.conversion import Types, escape, is_json, quote, to_json

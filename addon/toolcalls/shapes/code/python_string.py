@@ -150,7 +150,7 @@ class _Body:
         return False
 
     def _backslash(self) -> Step[bool]:
-        """An escape, or the backslash of one that is none. False when the text ends in it."""
+        """Read an escape, or the backslash alone of one that Python does not know. False where the text ends in it."""
         scan = self.scan
         char = yield from character(scan, 1)
         if not char:

@@ -6,16 +6,17 @@
 from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace
+from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
 from toolcalls.shapes.json.closing import take_closer, take_surplus
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, own_arguments
-from toolcalls.shapes.spaced_closers import closer_among
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, own_arguments
+from toolcalls.shapes.spaced_closers import accept, closer_among
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
-NAME_ELEMENTS = ("<name>", "<tool_name>", "<tool>", "<function>")
-_GIVEN = ("<arguments>", "<args>", "<parameters>", "<params>", "<input>")
+NAME_ELEMENTS = tuple(f"<{key}>" for key in NAMES)
+_GIVEN = tuple(f"<{key}>" for key in ARGUMENTS)
 
 
 def _closer(tag: str) -> str:
@@ -34,8 +35,6 @@ class NameInElement(Grammar):
     opening: tuple[str, ...]
     place: OpenerPlace = "line"
     stray_words: tuple[str, ...] = ()
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - JSON says its types
         """One call."""
@@ -74,8 +73,6 @@ class NameInElement(Grammar):
             if not (yield from take_closer(scan, sink, closer, _nothing)):
                 return False
         return (yield from take_closer(scan, sink, (end,), sink.end))
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "in an element")

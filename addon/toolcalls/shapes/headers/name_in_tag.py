@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace, Unwritable
 from toolcalls.shapes.json.closing import take_closer, take_surplus
-from toolcalls.shapes.json.jsonvalue import MAX_NAME, OBJECT_STARTS, checked, own_arguments
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, checked, own_arguments
+from toolcalls.shapes.json.json_values import MAX_NAME
 from toolcalls.shapes.spaced_closers import section_end
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -31,8 +32,6 @@ class NameInTag(Grammar):
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         return (self.before or self.start,)
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - JSON says its types
         """One call, or the calls of one wrapper."""
@@ -86,8 +85,6 @@ class NameInTag(Grammar):
     def _between(self, scan: Scanner, sink: CallSink) -> Step[None]:  # noqa: ARG002 - for other forms
         """What may be between the arguments and the closing tag."""
         yield from ()
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         if not _NO_NAME.isdisjoint(checked(call).name):

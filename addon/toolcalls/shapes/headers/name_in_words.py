@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept, own_arguments
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, own_arguments
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -32,8 +33,6 @@ class NameInWords(Grammar):
     label: str = ""
     stray_words: tuple[str, ...] = ()
     place: OpenerPlace = "line"
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - JSON says its types
         """One call."""
@@ -77,8 +76,6 @@ class NameInWords(Grammar):
         """The length of a call's id that is here, after its name; 0 for none."""
         yield from ()
         return 0
-
-    # Writing
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "in words")

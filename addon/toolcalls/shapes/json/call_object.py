@@ -6,18 +6,10 @@ from toolcalls.events import Reason, Repair
 from toolcalls.shapes import Call
 from toolcalls.shapes.json.call_block import CallBlock
 from toolcalls.shapes.json.call_keys import ARGUMENTS, LISTS, NAMES, SERVER, WRAPPERS, placed
-from toolcalls.shapes.json.jsonvalue import (
-    MAX_NAME,
-    OBJECT_STARTS,
-    QUOTES,
-    accept,
-    argument_object,
-    bare_key,
-    separated,
-    value,
-    whole_value,
-)
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, argument_object
+from toolcalls.shapes.json.json_values import MAX_NAME, QUOTES, bare_key, separated, value, whole_value
 from toolcalls.shapes.json.strict_calls import CALL_KEYS, STRICT_ARGUMENTS, STRICT_LISTS, STRICT_NAMES, calls_meant
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import NAME, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, quote

@@ -14,7 +14,7 @@ from toolcalls.shapes.channels import ends_first, take_up_to
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_closer, take_surplus
-from toolcalls.shapes.json.jsonvalue import checked
+from toolcalls.shapes.json.json_arguments import checked
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
@@ -41,8 +41,6 @@ class CohereChannels:
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         """The tokens of all channels."""
         return (_ACT, _THINK, _THOUGHT, *_SAY, *_SAID)
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One channel."""
@@ -99,8 +97,6 @@ class CohereChannels:
             return False
         yield from take_surplus(scan, sink, (_ACTED,))
         return (yield from take_closer(scan, sink, (_ACTED,), found.end))
-
-    # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         """One array for all calls; "" for none."""

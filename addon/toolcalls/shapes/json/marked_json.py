@@ -17,8 +17,8 @@ from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_closer, take_surplus
-from toolcalls.shapes.json.jsonvalue import accept, checked
-from toolcalls.shapes.spaced_closers import closer_among
+from toolcalls.shapes.json.json_arguments import checked
+from toolcalls.shapes.spaced_closers import accept, closer_among
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -79,8 +79,6 @@ class MarkedJson(Grammar):
     def _spaced(self) -> tuple[str, ...]:
         """What opening tags begin with that have a blank after their bracket."""
         return tuple(f"< {tag[1:-1]}" for tag in self.opening if _TAG.fullmatch(tag))
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One block and its closing tag."""
@@ -217,8 +215,6 @@ class MarkedJson(Grammar):
         _, length = yield from closer_among(scan, literals, space)
         if length:
             scan.take(space + length)
-
-    # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         items = [self.write_call(call, tools) for call in calls]

@@ -7,7 +7,8 @@ import json
 
 from toolcalls.shapes import Call
 from toolcalls.shapes.json.call_keys import ARGUMENTS, CALL_TYPES, LISTS, MARKS, NAMES, WRAPPERS
-from toolcalls.shapes.json.jsonvalue import MAX_NAME, argument_object
+from toolcalls.shapes.json.json_arguments import argument_object
+from toolcalls.shapes.json.json_values import MAX_NAME
 from toolcalls.values.conversion import items, members, quote
 from toolcalls.values.toolbox import Toolbox
 

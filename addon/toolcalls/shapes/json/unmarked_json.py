@@ -13,7 +13,7 @@ from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_keys import NAMES
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import checked
+from toolcalls.shapes.json.json_arguments import checked
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import quote
@@ -57,8 +57,6 @@ class UnmarkedJson(Grammar):
         named = (f"{head}{gap}{quote(name)}" for head in heads for gap in (" ", "") for name in names)
         return (*self._opening, *self.brackets, *named)
 
-    # Reading
-
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One fence with its calls, and those right after it; or the calls that are bare."""
         while (yield from self._block(scan, sink, tools)):
@@ -101,8 +99,6 @@ class UnmarkedJson(Grammar):
         sink.note_repair("missing_closer")
         scan.take(scan.rest())
         return True
-
-    # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         """One block for all calls."""

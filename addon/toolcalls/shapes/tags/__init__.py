@@ -15,4 +15,12 @@ The engine under all of them:
     `opening_tag`      a call's or a parameter's tag with a name in it, and the repairs of it
     `content`          the layout of a value: line ends, CDATA, entities, marked types
     `tag_patterns`     which kind of tag stands at a place
+
+Elements that are XML, and elements in values:
+
+    `xml_elements`     an element's inside while it arrives, and where it ends
+    `xml_trees`        the same as a tree, when it is whole
+    `element_values`   elements in a value as JSON by the schema, and JSON as elements
+    `entities`         entities and CDATA: what each means, how they are written, when a value is taken as escaped
+    `self_closing`     a call as one tag that closes itself
 """

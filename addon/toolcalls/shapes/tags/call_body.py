@@ -11,7 +11,7 @@ from typing import Protocol, override
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Arguments, Value
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS
 from toolcalls.shapes.tags.call_end import Form, Parameters, damaged_end, leaked_word
 from toolcalls.shapes.tags.content import Content, Opened
 from toolcalls.shapes.tags.jsonbody import json_body, skip

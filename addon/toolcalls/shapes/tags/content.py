@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from toolcalls.shapes.arguments import LINE_ENDS, Arguments, Value
-from toolcalls.shapes.tags.entities import Decoding, Unescaping, escape, reads_as_escaped
+from toolcalls.shapes.tags.entities import (
+    CDATA,
+    IN_CDATA,
+    Decoding,
+    Unescaping,
+    cdata,
+    escape,
+    reads_as_escaped,
+    take_section,
+)
 from toolcalls.shapes.tags.raw import delimited, line_end, on_own_lines
 from toolcalls.shapes.tags.tag_patterns import Tags
 from toolcalls.shapes.writable import other_value, plain_text
@@ -17,7 +26,6 @@ from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
 
-_CDATA, _CDATA_END = "<![CDATA[", "]]>"
 _PYTHON = {"true": "True", "false": "False", "null": "None"}
 
 
@@ -140,7 +148,7 @@ class Escaped:
         """The CDATA sections that come first, or a line end."""
         lines = yield from line_end(scan)
         space = yield from scan.space()
-        if (yield from scan.starts(_CDATA, space)):
+        if (yield from scan.starts(CDATA, space)):
             scan.take(space)
             yield from _sections(scan, value, closers)
             return Opened(Unescaping(value), literal=True, own_lines=lines > 0)
@@ -152,11 +160,11 @@ class Escaped:
         types = tools.types(name, key)
         text, is_string = to_text(raw)
         value = quote(text) if is_string else raw
-        hidden = reads_as_escaped(text) or text.lstrip(SPACE).startswith(_CDATA) or tags.stand_in(text)
+        hidden = reads_as_escaped(text) or text.lstrip(SPACE).startswith(CDATA) or tags.stand_in(text)
         if not hidden and to_json(text, types, infer=tools.infer) == value:
             return "", delimited(text)
         if to_json(text, types, infer=False) == value:
-            return "", _CDATA + text.replace(_CDATA_END, "]]]]><![CDATA[>") + _CDATA_END
+            return "", cdata(text)
         raise other_value(name, key, raw)
 
 
@@ -172,24 +180,9 @@ class Decoded(Verbatim):
 
 def _sections(scan: Scanner, value: Value, closers: Tags) -> Step[None]:
     """CDATA sections one after the other, with nothing but white space between them."""
-    while True:
-        scan.take(len(_CDATA))
-        while True:
-            text, pos = scan.text, scan.pos
-            found = text.find(_CDATA_END, pos)
-            if found >= 0:
-                value.add(scan.take(found - pos))
-                scan.take(len(_CDATA_END))
-                break
-            kept = 0 if scan.ended else 2 if text.endswith("]]") else 1 if text.endswith("]") else 0
-            kept = min(kept, len(text) - pos)
-            if len(text) - kept > pos:
-                value.add(scan.take(len(text) - kept - pos))
-            if scan.ended:
-                return
-            yield
+    while (yield from take_section(scan, value.add, IN_CDATA if value.wake_on is not None else None)):
         space = yield from scan.space()
-        again = yield from scan.starts(_CDATA, space)
+        again = yield from scan.starts(CDATA, space)
         if again or (yield from closers.at(scan, space))[1]:
             scan.take(space)
         if not again:

@@ -1,6 +1,6 @@
 """Entities and CDATA: what each means, how they are written, and when a value is taken as escaped.
 
-XML (`decode`, `Decoded`) has five entities and character references, and CDATA in which nothing is one
+XML (`decode`, `XmlValue`) has five entities and character references, and CDATA in which nothing is one
 (https://www.w3.org/TR/xml/#sec-predefined-ent). It is read so where the form is XML; a bare `&` stays everywhere.
 
 All other forms hold values as they are. Models write them raw as a rule, escaped now and then, so `Unescaping` takes a
@@ -195,7 +195,6 @@ class Decoding:
         self._half = ""
 
     def add(self, piece: str) -> None:
-        """The next piece of text."""
         text = self._half + piece
         cut = _half_entity(text)
         text, self._half = text[:cut], text[cut:]
@@ -203,7 +202,6 @@ class Decoding:
             self._value.add(unescape(text))
 
     def end(self, *, literal: bool = False) -> None:
-        """The value is whole."""
         if self._half:
             self._value.add(self._half)
         self._value.end(literal=literal)
@@ -228,7 +226,7 @@ def _first_raw(text: str) -> int | None:
     return None
 
 
-class Decoded:
+class XmlValue:
     """A value between tags of XML, which goes to another as text; half an entity waits for its other half."""
 
     def __init__(self, value: Value) -> None:

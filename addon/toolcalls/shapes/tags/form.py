@@ -14,13 +14,13 @@ from functools import cached_property
 from typing import Literal
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS
 from toolcalls.shapes.tags.call_body import read_call
 from toolcalls.shapes.tags.call_end import Parameters, block_end, leaked_word
 from toolcalls.shapes.tags.content import Content, Escaped, Printed
 from toolcalls.shapes.tags.entities import escape_attribute
 from toolcalls.shapes.tags.opening_tag import Tag, assignable, assigned_call, assigned_parameter, escaped_tag, named_tag
-from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, spelt, unbracketed, unslashed
+from toolcalls.shapes.tags.tag_patterns import Parts, Tags, other_than, spelt, unbracketed, unslashed
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, UNBRACKETED, UNSLASHED
 from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import Scanner, Step
@@ -29,7 +29,6 @@ from toolcalls.values.toolbox import Toolbox
 
 BULLETS = ("●", "⏺")
 
-_NO_BRACKET = PatternPart(r"(?=[^>])", "", "")  # with one at once it is `UNSLASHED`
 _MOST_TEXT = 16384
 _LONGEST_END = 32  # characters of what ends a call in front of text, at most
 
@@ -173,7 +172,7 @@ class TagForm:
         if self.names == "assigned":  # a name in an attribute is another form's, which has the same closer
             kinds[NEXT] = (next_, (*next_[:-1], "name"))
         else:
-            kinds[NEXT] = ((*next_, _NO_BRACKET),)
+            kinds[NEXT] = ((*next_, other_than(self._brackets[1])),)  # with it at once it is `UNSLASHED`
         return Tags(**kinds, **{CALL: [self.opening(self.call, *self.misspelt)]})
 
     @cached_property

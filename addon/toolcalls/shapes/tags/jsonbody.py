@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import accept, object_arguments
+from toolcalls.shapes.json.json_arguments import object_arguments
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.tags.tag_patterns import Tags
 from toolcalls.text.scanner import Scanner, Step
 

@@ -15,7 +15,8 @@ from functools import cached_property
 from typing import override
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
-from toolcalls.shapes.json.jsonvalue import OBJECT_STARTS, accept
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS
+from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.tags.call_body import CallBody
 from toolcalls.shapes.tags.call_end import calls_follow, read_block
 from toolcalls.shapes.tags.content import opened_as_text, opened_verbatim

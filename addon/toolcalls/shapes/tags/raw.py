@@ -56,3 +56,12 @@ def trailing_line_end(text: str, start: int, stop: int) -> int:
     if stop == start or text[stop - 1] != "\n":
         return 0
     return 2 if text.endswith("\r\n", start, stop) else 1
+
+
+def undelimited(text: str) -> str:
+    """The text without the line ends around it where it is on lines of its own."""
+    start = 2 if text.startswith("\r\n") else 1 if text.startswith("\n") else 0
+    if not start:
+        return text
+    stop = 2 if text.endswith("\r\n") else 1 if text.endswith("\n") else 0
+    return text[start : max(start, len(text) - stop)]

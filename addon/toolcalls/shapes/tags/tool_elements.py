@@ -10,7 +10,7 @@ end in it is a value's.
 `value_end` decides that, and what becomes of a value whose closer is missing. Closing tags are read with blanks in
 them.
 
-Where the schema says object or array, a value is JSON or nested elements (`shapes.nested`), in which nothing is decoded
+Where the schema says object or array, a value is JSON or elements (`element_values`), in which nothing is decoded
 either. A parameter that is an array may stand several times, once an item.
 """
 
@@ -25,13 +25,22 @@ from toolcalls.shapes.containers import container
 from toolcalls.shapes.tags.call_body import CallBody
 from toolcalls.shapes.tags.call_end import calls_follow
 from toolcalls.shapes.tags.content import opened_on_lines, opened_verbatim
-from toolcalls.shapes.tags.nested import NAME, Members, Rules, SchemaPlace, Spelling, WrongStructure, raw_argument
+from toolcalls.shapes.tags.element_values import (
+    NAME,
+    Members,
+    Rules,
+    SchemaPlace,
+    Spelling,
+    WrongStructure,
+    opening_tags,
+    raw_argument,
+)
 from toolcalls.shapes.tags.opening_tag import Tag
 from toolcalls.shapes.tags.raw import on_own_lines
 from toolcalls.shapes.tags.tag_patterns import Parts, Tags, unbracketed
-from toolcalls.shapes.tags.trees import MAX_DEPTH
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, OTHER, REOPENED, UNBRACKETED
 from toolcalls.shapes.tags.wrapped import Collected
+from toolcalls.shapes.tags.xml_trees import MAX_DEPTH
 from toolcalls.shapes.words import skip_past
 from toolcalls.shapes.writable import plain_text
 from toolcalls.text.scanner import SPACE, Scanner, Step
@@ -39,12 +48,6 @@ from toolcalls.values.conversion import is_json, members, to_json
 from toolcalls.values.toolbox import Toolbox
 
 _MAX_QUOTED = 256  # characters of a quoted parameter that are looked at to tell it from the next one
-
-
-@lru_cache(maxsize=64)
-def _tags(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The opening tags of those names that a tag can have."""
-    return tuple(f"<{name}>" for name in dict.fromkeys(names) if NAME.fullmatch(name))
 
 
 @lru_cache(maxsize=256)
@@ -85,7 +88,7 @@ class ToolElements:
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """One tag for each declared tool, and for each that the dialect knows."""
-        return _tags((*names, *self.known))
+        return opening_tags((*names, *self.known))
 
     def parameters(self, name: str, tools: Toolbox) -> tuple[str, ...]:
         """The parameters that may be in a tool: the declared ones, else those that the dialect knows."""

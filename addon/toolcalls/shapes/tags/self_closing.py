@@ -7,8 +7,8 @@ import re
 
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.tags.element_values import NAME
 from toolcalls.shapes.tags.entities import unescape
-from toolcalls.shapes.tags.nested import NAME
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 

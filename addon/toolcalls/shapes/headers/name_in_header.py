@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.jsonvalue import checked, own_arguments
+from toolcalls.shapes.json.json_arguments import checked, own_arguments
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -74,8 +74,6 @@ class Header:
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
         return self._begin
-
-    # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """A section with its calls, or calls that follow each other without one."""
@@ -181,8 +179,6 @@ class Header:
             return False
         scan.take(scan.rest())
         return True
-
-    # Writing
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         """The calls one after the other, in their section where the form has one; "" for no calls."""

@@ -263,11 +263,13 @@ class _Tolerant:
 
 def joined(parts: list[str | Element]) -> tuple[str | Element, ...]:
     """Texts side by side as one, empty ones gone; comments gone where there are elements."""
-    nested = any(isinstance(part, Element) for part in parts)
+    if not any(isinstance(part, Element) for part in parts):
+        text = "".join(part for part in parts if isinstance(part, str))
+        return (text,) if text else ()
     found: list[str | Element] = []
     for is_text, run in groupby(parts, key=lambda part: isinstance(part, str)):
         if not is_text:
             found += run
-        elif text := "".join(str(part) for part in run if not (nested and isinstance(part, _Comment))):
+        elif text := "".join(str(part) for part in run if not isinstance(part, _Comment)):
             found.append(text)
     return tuple(found)

@@ -9,10 +9,12 @@ the spelling that the model gave them (see `values`).
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from toolcalls.shapes import Unwritable
 from toolcalls.shapes.arguments import Arguments
-from toolcalls.shapes.tags.trees import Element, Section, raw_read, read, text_of
+from toolcalls.shapes.tags.raw import undelimited
+from toolcalls.shapes.tags.xml_trees import Element, Section, raw_read, read, text_of
 from toolcalls.text.scanner import SPACE
 from toolcalls.values.conversion import Types, items, members, quote, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -21,6 +23,12 @@ ITEM = "item"
 TEXT = "$text"
 NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _ARRAY, _OBJECT, _STRING = "array", "object", "string"
+
+
+@lru_cache(maxsize=64)
+def opening_tags(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The opening tags of elements of those names that a tag can have."""
+    return tuple(f"<{name}>" for name in dict.fromkeys(names) if NAME.fullmatch(name))
 
 
 class WrongStructure(ValueError):
@@ -105,11 +113,11 @@ class Rules:
 
 
 def to_value(element: Element, place: SchemaPlace, rules: Rules) -> str:
-    """The JSON of what is in an element. Raises Unfit."""
+    """The JSON of what is in an element. Raises WrongStructure."""
     children = element.children
     if not children:
         text = element.text
-        return _leaf(_undelimited(text) if rules.line_ends else text, element.marked, place, rules)
+        return _leaf(undelimited(text) if rules.line_ends else text, element.marked, place, rules)
     beside = element.text.strip(SPACE)
     if place.is_array:
         return _array(children, beside, place, rules)
@@ -124,7 +132,7 @@ def to_value(element: Element, place: SchemaPlace, rules: Rules) -> str:
 
 
 def to_object(children: Iterable[Element], member: Callable[[str], SchemaPlace], rules: Rules, beside: str = "") -> str:
-    """The JSON object of some elements, in the order in which their names come first. Raises Unfit."""
+    """The JSON object of some elements, in the order in which their names come first. Raises WrongStructure."""
     groups: dict[str, list[Element]] = {}
     for child in children:
         groups.setdefault(child.name, []).append(child)
@@ -193,7 +201,7 @@ class Members:
 
 
 def argument(sections: Sequence[Section], place: SchemaPlace, rules: Rules) -> str:
-    """The JSON of one argument from all that is in its element. Raises Unfit."""
+    """The JSON of one argument from all that is in its element. Raises WrongStructure."""
     text = text_of(sections)
     if place.is_text:
         return _leaf(text, any(section.marked for section in sections), place, rules)
@@ -236,15 +244,6 @@ def _leaf(text: str, marked: bool, place: SchemaPlace, rules: Rules) -> str:
     if place.is_array and _STRING not in types and fitted[:1] not in ("[", "n"):
         return f"[{_leaf(text, marked, place.item(), rules)}]"
     return fitted
-
-
-def _undelimited(text: str) -> str:
-    """The text without the line ends around it where it is on lines of its own."""
-    start = 2 if text.startswith("\r\n") else 1 if text.startswith("\n") else 0
-    if not start:
-        return text
-    stop = 2 if text.endswith("\r\n") else 1 if text.endswith("\n") else 0
-    return text[start : max(start, len(text) - stop)]
 
 
 # --- JSON as elements -------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""XML in arguments: the two readers of `shapes.trees` against each other, and what a long value costs.
+"""XML in arguments: the two readers of `shapes.tags.xml_trees` against each other, and what a long value costs.
 
 Strategy: documents are made as trees and spelt as XML in the ways that XML has (entities, character references, CDATA,
 split where it must be, attributes, blanks in tags, empty elements), so that what they mean is known. Both readers must
@@ -23,7 +23,7 @@ from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes.tags.entities import CDATA, CDATA_END
-from toolcalls.shapes.tags.trees import (
+from toolcalls.shapes.tags.xml_trees import (
     MAX_DEPTH,
     Element,
     Section,

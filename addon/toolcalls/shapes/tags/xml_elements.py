@@ -2,8 +2,8 @@
 
 A closer counts where as many elements of the same name were closed as opened inside, and where the grammar can go on
 after it; the caller says where that is. In CDATA nothing but `]]>` counts. White space that parts CDATA from the
-element's own tags is layout. What is inside goes to a `Sink`: `entities.Decoded` gives it to a value as it comes,
-`Kept` keeps it for `trees`.
+element's own tags is layout. What is inside goes to a `Sink`: `entities.XmlValue` gives it to a value as it comes,
+`Kept` keeps it for `xml_trees`.
 """
 
 import re
@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
 from toolcalls.shapes.tags.entities import CDATA, IN_TEXT, take_section
-from toolcalls.shapes.tags.trees import Section
+from toolcalls.shapes.tags.xml_trees import Section
 from toolcalls.shapes.words import character
 from toolcalls.text.scanner import SPACE, Scanner, Search, Step
 
@@ -79,9 +79,9 @@ def opening_tag(scan: Scanner, ahead: int = 0) -> Step[OpeningTag | None]:
     return None if found is None else OpeningTag(found[1], len(found[0]), (found[2] or "").endswith("/"))
 
 
-def closing_tag(scan: Scanner, names: tuple[str, ...], ahead: int = 0) -> Step[int]:
-    """The length of the closing tag of one of these elements, white space after its name allowed; 0 for none."""
-    start = yield from scan.among(tuple(f"</{name}" for name in names), ahead)
+def closing_tag(scan: Scanner, starts: tuple[str, ...], ahead: int = 0) -> Step[int]:
+    """The length of the closing tag that begins with one of `starts` (`</name`), with white space in it; 0 for none."""
+    start = yield from scan.among(starts, ahead)
     if start is None:
         return 0
     space = yield from scan.space(ahead + len(start))
@@ -112,12 +112,12 @@ def inside(
                 return False
             if not (yield from _cdata_follows(scan)):
                 space = yield from scan.space()
-                if size := (yield from closing_tag(scan, (name,), space)):
+                if size := (yield from closing_tag(scan, (closer,), space)):
                     behind = yield from look(scan, space + size)
                     if behind is not Behind.NOTHING and (behind is not Behind.MORE or not depth):
                         scan.take(space)
             continue
-        if literal == closer and (size := (yield from closing_tag(scan, (name,)))):
+        if literal == closer and (size := (yield from closing_tag(scan, (closer,)))):
             behind = yield from look(scan, size)
             if behind is Behind.END or (behind is Behind.MORE and not depth):
                 scan.take(size)
