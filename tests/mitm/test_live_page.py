@@ -442,9 +442,9 @@ def test_a_late_reply_of_a_connection_costs_the_page_what_the_first_ones_did(mon
     flow.websocket.timestamp_end = None
     flow.websocket.messages = messages = []
     done: list[str] = []
-    boundary_type, turn_record = turns_module._boundary_type, flow_records._turn_record
+    boundary_type, turn_record = turns_module._boundary_type, flow_records.turn_record
     monkeypatch.setattr(turns_module, "_boundary_type", lambda content: done.append("read") or boundary_type(content))
-    monkeypatch.setattr(flow_records, "_turn_record", lambda *given: done.append("made") or turn_record(*given))
+    monkeypatch.setattr(flow_records, "turn_record", lambda *given: done.append("made") or turn_record(*given))
     costs = []
 
     async def work() -> PageState:
