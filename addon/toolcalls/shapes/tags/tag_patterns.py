@@ -133,6 +133,13 @@ def _second(parts: Parts) -> frozenset[str]:
     return frozenset(filter(None, found))
 
 
+def other_than(bracket: str) -> PatternPart:
+    """Anything but this bracket, which is no part of the tag."""
+    begun = "|".join(re.escape(bracket[:size]) for size in range(len(bracket) - 1, 0, -1))
+    arriving = rf"(?!(?:{begun})\Z)" if begun else ""
+    return PatternPart(rf"(?!{re.escape(bracket)}){arriving}(?=[\s\S])", f"(?:{begun})?", "")
+
+
 def unslashed(*tags: Parts) -> tuple[Parts, ...]:
     """Closing tags without their slash. No blank comes before the bracket: that is how an opening tag begins."""
     return tuple((tag[0], *tag[2:-2], _with(tag[-2], str(tag[-1]))) for tag in tags if tag[1] == "/")
