@@ -5,7 +5,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
-    since="0.1.0",
     written_by="the Swiss AI Initiative's Apertus",
     source="the chat template of https://huggingface.co/swiss-ai/Apertus-8B-Instruct-2509",
     example="""\

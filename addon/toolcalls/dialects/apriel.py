@@ -9,7 +9,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
-    since="0.1.0",
     written_by="ServiceNow's Apriel 1.5 and 1.6",
     source="the model cards at https://huggingface.co/ServiceNow-AI",
     example="""\

@@ -19,7 +19,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="Muse Glimmer",
     source="vllm #55395, PR#55419",
     example="""\

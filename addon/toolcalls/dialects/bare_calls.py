@@ -11,7 +11,6 @@ from toolcalls.shapes.code.codecalls import CodeCalls
 
 ABOUT = About(
     form="Python",
-    since="0.1.0",
     written_by="GLM and small models, where nothing marks their calls",
     source="mrwogu/factory-droid-openai PR#36, bolna-ai/bolna PR#826",
     example="""\

@@ -19,7 +19,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
-    since="0.1.0",
     written_by="models that have seen past calls between such marks",
     source="no model's template; lmstudio-bug-tracker #1177, FLUJO #296, GLM-Free-API #44 and other public reports",
     example="""\

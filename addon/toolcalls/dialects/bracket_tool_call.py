@@ -13,7 +13,6 @@ from toolcalls.text.scanner import Scanner, Step
 
 ABOUT = About(
     form="agents and gateways",
-    since="0.1.0",
     written_by="models that have seen their past calls in this form",
     source="github-copilot-api-vscode #79, meridian #94, openclaw #90288",
     example="""\

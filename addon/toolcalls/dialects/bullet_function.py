@@ -14,7 +14,6 @@ from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart
 
 ABOUT = About(
     form="function tags",
-    since="0.1.0",
     written_by="models that imitate the transcript of a coding agent in a terminal, StepFun's among them",
     source="free-claude-code, which converts it at the end of a reply",
     example="""\

@@ -16,7 +16,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="Gemini, as a leak",
     source="oh-my-pi #92",
     example="""\

@@ -5,7 +5,6 @@ from toolcalls.shapes.json.cohere_channels import CohereChannels
 
 ABOUT = About(
     form="arrays behind a mark",
-    since="0.1.0",
     written_by="Cohere's Command R7B and Command A",
     source="the chat template of https://huggingface.co/CohereLabs/c4ai-command-a-03-2025",
     example="""\

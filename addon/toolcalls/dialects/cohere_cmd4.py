@@ -8,7 +8,6 @@ from toolcalls.shapes.json.cohere_channels import CohereChannels
 
 ABOUT = About(
     form="arrays behind a mark",
-    since="0.1.0",
     written_by="Cohere's Command models after Command A",
     source="the models' chat template",
     example="""\

@@ -17,7 +17,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="arrays behind a mark",
-    since="0.1.0",
     written_by="Cohere's Command R and R+",
     source="the tool use prompt of https://huggingface.co/CohereLabs/c4ai-command-r-plus",
     example="""\

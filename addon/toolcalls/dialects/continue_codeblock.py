@@ -17,7 +17,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
-    since="0.1.0",
     written_by="models without native calls, under Continue's prompt",
     source=(
         "the system message tools of https://github.com/continuedev/continue (`SystemMessageToolCodeblocksFramework`)"

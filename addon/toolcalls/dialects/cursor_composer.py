@@ -17,7 +17,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="keys and values",
-    since="0.1.0",
     written_by="Cursor's Composer, through gateways that pass its text on",
     source="decolua/9router PR#1335",
     example="""\

@@ -20,7 +20,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="servers and models that lose parts of tags",
     source="public reports (QwenLM/qwen-code #10700, kdeps/kdeps #872)",
     example="""\

@@ -12,7 +12,6 @@ from toolcalls.shapes.tags.token_tags import token_tags
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="DeepSeek V3.2, V4 and V4.1",
     source="encoding/encoding_dsv32.py at https://huggingface.co/deepseek-ai/DeepSeek-V3.2",
     example="""\

@@ -12,7 +12,6 @@ from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",
-    since="0.1.0",
     written_by="DeepSeek V3, R1, their distills and Cogito",
     source="tokenizer_config.json of the models (https://huggingface.co/deepseek-ai/DeepSeek-V3-0324)",
     example="""\

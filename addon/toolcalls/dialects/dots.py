@@ -14,7 +14,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="rednote's dots models",
     source="the models' chat templates, and vLLM's `dots` parser",
     example="""\

@@ -8,7 +8,6 @@ from toolcalls.shapes.headers.name_in_words import NameInWords
 
 ABOUT = About(
     form="agents and gateways",
-    since="0.1.0",
     written_by="models that imitate a history that was flattened like this",
     source="Memoh #446",
     example="""\

@@ -29,7 +29,6 @@ from toolcalls.values.transducer import Transducer
 
 ABOUT = About(
     form="elements",
-    since="0.1.0",
     written_by="any model under Forge's prompt",
     source="ADR-0019 and ADR-0024 of https://github.com/entrhq/forge",
     example="""\

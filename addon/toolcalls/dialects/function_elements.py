@@ -8,7 +8,6 @@ from toolcalls.shapes.tags.form import TagForm
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="models that know both Qwen's form and Claude's",
     source="no model's template; public reports",
     example="""\

@@ -17,7 +17,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="function tags",
-    since="0.1.0",
     written_by="Qwen's coding models, and servers that cut off the beginning of their calls",
     source="public reports (QwenLM/qwen-code #10692, signalnine/q27 #24, NousResearch/hermes-agent #1883)",
     example="""\

@@ -15,7 +15,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="header and JSON",
-    since="0.1.0",
     written_by="MeetKai's functionary v2.2 and v2.4",
     source="https://github.com/MeetKai/functionary (tests/prompt_test_v2.txt)",
     example="""\

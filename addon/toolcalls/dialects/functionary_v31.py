@@ -15,7 +15,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="MeetKai's Functionary 3.1, and Llama 3.1 for custom tools",
     source="https://github.com/MeetKai/functionary",
     example="""\

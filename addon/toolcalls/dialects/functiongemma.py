@@ -5,7 +5,6 @@ from toolcalls.shapes.code.delimited_object import DelimitedObject
 
 ABOUT = About(
     form="notations",
-    since="0.1.0",
     written_by="Google's FunctionGemma",
     source="https://ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices",
     example="""\

@@ -8,7 +8,6 @@ from toolcalls.shapes.code.delimited_object import DelimitedObject
 
 ABOUT = About(
     form="notations",
-    since="0.1.0",
     written_by="Gemini, where its API fails to convert a call",
     source="google-gemini/gemini-cli #9346",
     example="""\

@@ -9,7 +9,6 @@ from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
-    since="0.1.0",
     written_by="Gemma 3, and Gemini where no format is given",
     source="https://ai.google.dev/gemma/docs/capabilities/function-calling, and Gemini's leaks",
     example="""\

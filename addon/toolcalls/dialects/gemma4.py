@@ -14,7 +14,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="notations",
-    since="0.1.0",
     written_by="Google's Gemma 4",
     source="chat_template.jinja of https://huggingface.co/google/gemma-4-31B-it",
     example="""\

@@ -17,7 +17,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="notations",
-    since="0.1.0",
     written_by="Gemini and Gemma 4, where a server takes the special tokens away",
     source="public reports",
     example="""\

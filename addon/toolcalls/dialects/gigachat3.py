@@ -12,7 +12,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="Sber's GigaChat 3",
     source="vLLM's `gigachat3` parser",
     example="""\

@@ -8,7 +8,6 @@ from toolcalls.shapes.tags.token_tags import token_tags
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="Sber's GigaChat 3.5",
     source="the model's chat template",
     example="""\

@@ -9,7 +9,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="the many models that were tuned on Glaive's data",
     source="https://huggingface.co/datasets/glaiveai/glaive-function-calling-v2",
     example="""\

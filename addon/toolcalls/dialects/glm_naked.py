@@ -13,7 +13,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="keys and values",
-    since="0.1.0",
     written_by="servers that remove the special token of `glm_xml` and leave the rest",
     source="dynamo PR#10144",
     example="""\

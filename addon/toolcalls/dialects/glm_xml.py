@@ -10,7 +10,6 @@ from toolcalls.shapes.tags.pair_form import PairForm
 
 ABOUT = About(
     form="keys and values",
-    since="0.1.0",
     written_by="GLM 4.5 and later, Spark 2.5, Laguna (poolside) and Ling 3",
     source="the models' chat templates (https://huggingface.co/zai-org/GLM-4.7, chat_template.jinja)",
     example="""\

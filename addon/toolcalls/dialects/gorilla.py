@@ -8,7 +8,6 @@ from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
-    since="0.1.0",
     written_by="Gorilla OpenFunctions",
     source="https://huggingface.co/gorilla-llm/gorilla-openfunctions-v2",
     example="""\

@@ -9,7 +9,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
-    since="0.1.0",
     written_by="IBM's Granite 3.0 to 3.3",
     source="vLLM's `granite` parser",
     example="""\

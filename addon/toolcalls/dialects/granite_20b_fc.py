@@ -8,7 +8,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="IBM's granite-20b-functioncalling",
     source="https://huggingface.co/ibm-granite/granite-20b-functioncalling",
     example="""\

@@ -9,7 +9,6 @@ from toolcalls.shapes.tags.form import TagForm
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="Grok, as a leak in agents",
     source="sst/opencode #2288, #2291",
     example="""\

@@ -18,7 +18,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="channels",
-    since="0.1.0",
     written_by="OpenAI's gpt-oss",
     source="https://cookbook.openai.com/articles/openai-harmony; Rapid-MLX #480 (leaks)",
     example="""\

@@ -19,7 +19,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="channels",
-    since="0.1.0",
     written_by="servers that remove gpt-oss's special tokens",
     source="Rapid-MLX #480",
     example="""\

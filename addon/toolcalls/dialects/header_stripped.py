@@ -13,7 +13,6 @@ from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",
-    since="0.1.0",
     written_by="servers that cut off the beginning of Mistral's and DeepSeek's calls",
     source="public reports",
     example="""\

@@ -11,7 +11,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by=(
         "Hermes 2 and 3, Qwen 2.5 and 3 (not the coders), Granite 4, SmolLM3, Trinity, ERNIE 4.5 and their fine-tunes"
     ),

@@ -9,7 +9,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
-    since="0.1.0",
     written_by="Tencent's Hunyuan-A13B",
     source="vLLM's `hunyuan_a13b` parser (vllm #47901)",
     example="""\

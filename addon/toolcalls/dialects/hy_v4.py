@@ -9,7 +9,6 @@ from toolcalls.shapes.tags.pair_form import PairForm
 
 ABOUT = About(
     form="keys and values",
-    since="0.1.0",
     written_by="Tencent's Hy4",
     source="the model's chat template",
     example="""\

@@ -17,7 +17,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="Inkling",
     source="vLLM's `inkling` parser",
     example="""\

@@ -9,7 +9,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="InternLM 2 and 2.5",
     source="https://huggingface.co/internlm/internlm2_5-7b-chat",
     example="""\

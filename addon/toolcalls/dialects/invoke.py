@@ -13,7 +13,6 @@ from toolcalls.shapes.words import LEAKED
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by=(
         "Claude when its API fails to convert it, and MiniMax, Kimi, MiMo, GLM and Qwen inside agents that look "
         "like Claude's"

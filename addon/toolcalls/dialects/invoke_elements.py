@@ -15,7 +15,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
-    since="0.1.0",
     written_by="models that mix Claude's or Qwen's tags with Cline's elements",
     source="public reports (MiniMax-AI/MiniMax-M3 #31 without its marker, NousResearch/hermes-agent #1883)",
     example="""\

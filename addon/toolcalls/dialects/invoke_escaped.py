@@ -9,7 +9,6 @@ from toolcalls.shapes.tags.form import TagForm
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="clients that escape what they keep of a reply, and models that see it again",
     source="opencode #16735",
     example="""\

@@ -33,7 +33,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="Claude 2",
     source="the prompt documentation of Claude 2",
     example="""\

@@ -9,7 +9,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
-    since="0.1.0",
     written_by="AI21's Jamba",
     source="vLLM's `jamba` parser",
     example="""\

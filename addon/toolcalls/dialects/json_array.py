@@ -8,7 +8,6 @@ from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
-    since="0.1.0",
     written_by="models that were trained on several forms of it, where a server has no template for them",
     source="public reports",
     example="""\

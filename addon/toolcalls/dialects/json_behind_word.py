@@ -16,7 +16,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="models that write Hermes' form, as a leak",
     source="public reports",
     example="""\

@@ -10,7 +10,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="models that were tuned on Glaive's function calls",
     source="no model's template; public reports",
     example="""\

@@ -9,7 +9,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="models that mix the forms they have seen",
     source="no model's template; ollama #16383",
     example="""\

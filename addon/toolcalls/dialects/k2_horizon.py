@@ -12,7 +12,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="keys and values",
-    since="0.1.0",
     written_by="K2 Horizon",
     source="the model's chat template",
     example="""\

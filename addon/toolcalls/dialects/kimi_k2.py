@@ -17,7 +17,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="header and JSON",
-    since="0.1.0",
     written_by="Moonshot's Kimi K2, K2-Thinking and K2.5",
     source=(
         "docs/tool_call_guidance.md at https://huggingface.co/moonshotai/Kimi-K2-Instruct; vllm PR#38579, #28543 "

@@ -11,7 +11,6 @@ from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",
-    since="0.1.0",
     written_by="servers that remove Kimi K2's special tokens",
     source="public reports",
     example="""\

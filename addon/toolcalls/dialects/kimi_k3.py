@@ -23,7 +23,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="channels",
-    since="0.1.0",
     written_by="Moonshot's Kimi K3",
     source="vllm #50604, can1357/oh-my-pi #8495",
     example="""\

@@ -14,7 +14,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="Python",
-    since="0.1.0",
     written_by="Liquid's LFM2",
     source="https://docs.liquid.ai/lfm/key-concepts/tool-use",
     example="""\

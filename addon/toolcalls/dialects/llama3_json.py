@@ -18,7 +18,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in the open",
-    since="0.1.0",
     written_by="Llama 3.1 to 3.3",
     source="https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/",
     example="""\

@@ -14,7 +14,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="Python",
-    since="0.1.0",
     written_by="Llama 4",
     source="chat_template.jinja of https://huggingface.co/meta-llama/Llama-4-Scout-17B-16E-Instruct",
     example="""\

@@ -8,7 +8,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="any model that LM Studio serves in its default format",
     source=(
         "https://lmstudio.ai/docs/developer/openai-compat/tools (default tool use), "

@@ -5,7 +5,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="Meituan's LongCat-Flash",
     source="the model's chat template",
     example="""\

@@ -8,7 +8,6 @@ from toolcalls.shapes.tags.pair_form import PairForm
 
 ABOUT = About(
     form="keys and values",
-    since="0.1.0",
     written_by="Meituan's LongCat 2.0 and LongCat-Flash",
     source=(
         "the chat template of https://huggingface.co/meituan-longcat/LongCat-2.0, "

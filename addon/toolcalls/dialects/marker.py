@@ -21,7 +21,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
-    since="0.1.0",
     written_by="models under prompts that ask for it",
     source="https://github.com/johnnichev/selectools (`ToolCallParser`)",
     example="""\

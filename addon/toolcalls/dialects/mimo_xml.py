@@ -23,7 +23,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="function tags",
-    since="0.1.0",
     written_by="Xiaomi's MiMo V2 and later",
     source="opencodex #5499, and vLLM's and SGLang's parsers",
     example="""\

@@ -11,7 +11,6 @@ from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
-    since="0.1.0",
     written_by="OpenBMB's MiniCPM3 and MiniCPM4",
     source=(
         "the chat template of https://huggingface.co/openbmb/MiniCPM3-4B, and the training data of MiniCPM4-MCP "

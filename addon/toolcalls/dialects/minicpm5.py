@@ -21,7 +21,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="MiniCPM 5",
     source="the model's chat template, and SGLang's `minicpm` parser",
     example="""\

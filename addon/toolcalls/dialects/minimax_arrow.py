@@ -17,7 +17,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="notations",
-    since="0.1.0",
     written_by="MiniMax M2 without its template",
     source="RooCodeInc/Roo-Code #11187",
     example="""\

@@ -5,7 +5,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="MiniMax-M1",
     source="the function call guide of https://huggingface.co/MiniMaxAI/MiniMax-M1-80k",
     example="""\

@@ -10,7 +10,6 @@ from toolcalls.shapes.tags.form import TagForm
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="MiniMax-M2 and M2.x, where the server does not convert it",
     source="chat_template.jinja of https://huggingface.co/MiniMaxAI/MiniMax-M2",
     example="""\

@@ -25,7 +25,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
-    since="0.1.0",
     written_by="MiniMax-M3",
     source="the model's chat template, and vLLM's `minimax_m3` parser",
     example="""\

@@ -8,7 +8,6 @@ from toolcalls.shapes.headers.name_in_words import NameInWords
 
 ABOUT = About(
     form="notations",
-    since="0.1.0",
     written_by="MiniMax-Text-01, MiniMax-VL-01 and MiniMax's models before M1",
     source="the function call guide of https://huggingface.co/MiniMaxAI/MiniMax-Text-01",
     example="""\

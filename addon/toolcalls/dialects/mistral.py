@@ -22,7 +22,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="header and JSON",
-    since="0.1.0",
     written_by=(
         "Mistral Small 3, Magistral, Ministral 3, Devstral and Mistral Large 3; with arrays Mistral 7B, Nemo and "
         "their fine-tunes"

@@ -15,7 +15,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="models that mix the forms they have seen",
     source="no model's template; public reports",
     example="""\

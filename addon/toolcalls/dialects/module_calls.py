@@ -16,7 +16,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="Python",
-    since="0.1.0",
     written_by="Gemini, gpt-oss and Kimi, where a server takes the marks around their calls away",
     source="public reports",
     example="""\

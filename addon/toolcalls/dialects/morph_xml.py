@@ -14,7 +14,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
-    since="0.1.0",
     written_by="models under the prompts of ai-sdk-tool-call-middleware and senpi",
     source="ai-sdk-tool-call-middleware #67",
     example="""\

@@ -9,7 +9,6 @@ from toolcalls.shapes.headers.name_in_element import NameInElement
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="models under many agents' own prompts",
     source="no model's template; those prompts, and public reports",
     example="""\

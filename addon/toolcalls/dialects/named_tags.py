@@ -18,7 +18,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="models under many agents' own prompts, and models that mix Hermes' tag with Claude's attribute",
     source="no model's template; those prompts, and public reports",
     example="""\

@@ -22,7 +22,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
-    since="0.1.0",
     written_by="Kimi K3 behind gateways that write past calls down as sentences",
     source="OmniRoute PR#12721",
     example="""\

@@ -5,7 +5,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
-    since="0.1.0",
     written_by="NVIDIA's Nemotron Nano 2 and Llama-Nemotron",
     source="the chat template of https://huggingface.co/nvidia/NVIDIA-Nemotron-Nano-9B-v2",
     example="""\

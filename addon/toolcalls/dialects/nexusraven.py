@@ -9,7 +9,6 @@ from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
-    since="0.1.0",
     written_by="NexusRaven 2",
     source="https://huggingface.co/Nexusflow/NexusRaven-V2-13B",
     example="""\

@@ -8,7 +8,6 @@ from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
-    since="0.1.0",
     written_by="Olmo 3",
     source="chat_template.jinja of https://huggingface.co/allenai/Olmo-3-7B-Instruct",
     example="""\

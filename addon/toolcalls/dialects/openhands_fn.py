@@ -13,7 +13,6 @@ from toolcalls.shapes.tags.form import FunctionTags
 
 ABOUT = About(
     form="function tags",
-    since="0.1.0",
     written_by="models without native calls, under OpenHands' prompt",
     source="OpenHands' `fn_call_converter`",
     example="""\

@@ -8,7 +8,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
-    since="0.1.0",
     written_by="Huawei's openPangu",
     source=(
         "the chat template of https://ai.gitcode.com/ascend-tribe/openpangu-embedded-7b-model, and the prompts of "

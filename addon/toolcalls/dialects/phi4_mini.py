@@ -8,7 +8,6 @@ from toolcalls.shapes.json.marked_json import MarkedJson
 
 ABOUT = About(
     form="arrays behind a mark",
-    since="0.1.0",
     written_by="Microsoft's Phi-4-mini and, with a blank in front of it, FireFunction 2",
     source="vLLM's `phi4_mini_json` parser",
     example="""\

@@ -8,7 +8,6 @@ from toolcalls.shapes.headers.name_in_tag import NameInTag
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="MiMo and others, where an agent declares no tools to them",
     source="picoclaw PR#2104",
     example="""\

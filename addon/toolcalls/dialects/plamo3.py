@@ -16,7 +16,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="header and JSON",
-    since="0.1.0",
     written_by="Preferred Networks' PLaMo 3",
     source="the models' chat template (https://huggingface.co/pfnet)",
     example="""\

@@ -8,7 +8,6 @@ from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
-    since="0.1.0",
     written_by="Llama 3.2 and 4, ToolACE, and small models under a prompt that teaches it",
     source="https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_2/ (zero-shot function calling)",
     example="""\

@@ -8,7 +8,6 @@ from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
-    since="0.1.0",
     written_by="small models under prompts that teach it, BitNet's and the like",
     source="those prompts, and public reports",
     example="""\

@@ -14,7 +14,6 @@ from toolcalls.shapes.tags.form import FunctionTags
 
 ABOUT = About(
     form="function tags",
-    since="0.1.0",
     written_by="Qwen3-Coder, Qwen3.5 and later, Nemotron-3, Step-3.5, Granite 4.2 and their fine-tunes",
     source="the models' chat templates, and vLLM's and SGLang's `qwen3_coder` parsers",
     example="""\

@@ -8,7 +8,6 @@ from toolcalls.shapes.headers.name_in_words import NameInWords
 
 ABOUT = About(
     form="agents and gateways",
-    since="0.1.0",
     written_by="Qwen and Qwen2 under Qwen-Agent's prompt",
     source=(
         "https://qwen.readthedocs.io/en/latest/framework/function_call.html, https://github.com/QwenLM/Qwen-Agent "

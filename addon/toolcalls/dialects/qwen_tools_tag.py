@@ -9,7 +9,6 @@ from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="Qwen2.5-Coder, which imitates its own system prompt",
     source="omlx #2565, hermes-agent PR#83023",
     example="""\

@@ -23,7 +23,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
-    since="0.1.0",
     written_by=(
         "models under the prompts of LangChain, LlamaIndex, CrewAI and Qwen-Agent, and models that have seen them"
     ),

@@ -10,7 +10,6 @@ from toolcalls.shapes.tags.form import FunctionTags
 
 ABOUT = About(
     form="function tags",
-    since="0.1.0",
     written_by="ByteDance's Seed-OSS",
     source="the model's chat template, and vLLM's `seed_oss` parser (vllm PR#46314, #26573)",
     example="""\

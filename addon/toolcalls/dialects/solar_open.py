@@ -10,7 +10,6 @@ from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",
-    since="0.1.0",
     written_by="Upstage's Solar Open",
     source="the chat template of https://huggingface.co/upstage/Solar-Open-100B",
     example="""\

@@ -18,7 +18,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
-    since="0.1.0",
     written_by="StepFun's Step 3",
     source="the model's chat template, and vLLM's and SGLang's `step3` parsers (vllm #55082)",
     example="""\

@@ -7,7 +7,6 @@ from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",
-    since="0.1.0",
     written_by="StepFun's Step-Audio 2",
     source=(
         "https://github.com/stepfun-ai/Step-Audio2 (its chat template, and the `step_audio_2` parser of the "

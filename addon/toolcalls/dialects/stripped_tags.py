@@ -19,7 +19,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
-    since="0.1.0",
     written_by="servers that take the beginning of each tag away",
     source="public reports",
     example="""\

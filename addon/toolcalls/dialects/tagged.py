@@ -23,7 +23,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
-    since="0.1.0",
     written_by=(
         "models under the prompts of Cline, Roo Code and Kilo Code, and models that were trained on such transcripts"
     ),

@@ -12,7 +12,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
-    since="0.1.0",
     written_by="models under small agents' own prompts, and models that mix Cline's tags with JSON",
     source="no model's template; those prompts, and public reports",
     example="""\

@@ -10,7 +10,6 @@ from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
-    since="0.1.0",
     written_by="Salesforce's xLAM 2",
     source="https://huggingface.co/Salesforce/Llama-xLAM-2-8b-fc-r",
     example="""\

@@ -23,7 +23,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
-    since="0.1.0",
     written_by="models under the prompts of ai-sdk-tool-call-middleware",
     source="ai-sdk-tool-call-middleware",
     example="""\

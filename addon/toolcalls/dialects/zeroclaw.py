@@ -24,7 +24,6 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
-    since="0.1.0",
     written_by="GLM in agents of other makers",
     source="zeroclaw's tests, claude-code-router PR#1340",
     example="""\

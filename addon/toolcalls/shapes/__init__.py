@@ -65,20 +65,20 @@ Form = Literal[
 class About:
     """What a dialect is, as data. Every file in `dialects/` declares one as `ABOUT`.
 
-    since       the version of this project that first had the dialect
     written_by  the models, agents or servers that write it
     source      where it is documented or was seen: a URL, a public template or parser, issues by number
     example     a text that this dialect reads as exactly the one call in `call`
     one_call    its clients take one call a message: they drop the others, or end in an error
+    since       the version of this project that first had the dialect, where that is not the first one
     """
 
     form: Form
-    since: str
     written_by: str
     source: str
     example: str
     call: Call = Call("read_file", '{"path": "src/a.ts"}')  # noqa: RUF009 - it is immutable
     one_call: bool = False
+    since: str = "0.1.0"
 
 
 class Unwritable(ValueError):
