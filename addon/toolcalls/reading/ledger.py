@@ -105,7 +105,7 @@ class Ledger:
         if self.text.fate is Fate.SHOWN:
             self._drain()
         elif self.text.fate is Fate.TAKEN:
-            self._drain()
+            self.text.drain()
             if self.current is not None:
                 self.flush(self.current)
         elif self.current is not None and self.current.may_echo:
