@@ -50,7 +50,18 @@ _START, _MESSAGE = "<|start|>", "<|message|>"
 _CLOSERS = ("<|eom|>", "<|eot|>")
 _MAX_HEADER = 320
 _HEADER = re.compile(r"(?:<\|start\|>[^\S\n]*assistant)?[^\S\n]*to=(?P<recipient>[^\s<]+)[^\S\n]*<\|message\|>")
-_LINE = re.compile(r"[^\n]*")  # a header is on one
+
+
+def _begun(word: str) -> str:
+    """A pattern for every proper beginning of `word`, the longest first."""
+    return "|".join(re.escape(word[:size]) for size in range(len(word) - 1, -1, -1))
+
+
+# What may still become a header. Harmony's begins alike, and must not wait for this one.
+_ARRIVING = re.compile(
+    rf"<\|start\|>[^\S\n]*(?:{_begun('assistant')})"
+    rf"|(?:<\|start\|>[^\S\n]*assistant)?[^\S\n]*(?:to=[^\s<]*[^\S\n]*(?:{_begun(_MESSAGE)})|{_begun('to=')})"
+)
 _CHANNELS = frozenset({"self", "user"})
 
 
@@ -87,7 +98,7 @@ class _Atem(Grammar):
 
     def _header(self, scan: Scanner) -> Step[tuple[str, int] | None]:
         """The recipient, and how long the header is with its last token; None where none is here."""
-        found = yield from scan.match(_HEADER, _LINE, 0, _MAX_HEADER)
+        found = yield from scan.match(_HEADER, _ARRIVING, 0, _MAX_HEADER)
         return None if found is None else (found["recipient"], len(found.group()))
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
