@@ -146,7 +146,7 @@ def driven(
                 left.append(out if isinstance(out, bytes) else b"".join(out))
                 if exchange._waiting:  # no public name says what waits
                     held = max(held, sum(len(unit.frame.raw) for unit in exchange._waiting))
-                    waiting = (lane.undecided for lane in exchange._lanes.values())
+                    waiting = (lane.undecided for lane in exchange._lanes.frames.values())
                     undecided = max(undecided, *waiting, 0)
             before = time.thread_time()
             if ends:

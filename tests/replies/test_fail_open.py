@@ -30,8 +30,11 @@ from support.spoken import SPOKEN, Spoken, through
 from support.spoken import exchange as lifting
 from toolcalls.mitm.hooks import ToolCalls
 from toolcalls.processors import Keep, Processors
+from toolcalls.reading.attempts import Attempts
+from toolcalls.reading.between import Between
 from toolcalls.reading.block import Block
 from toolcalls.reading.ledger import Ledger
+from toolcalls.reading.passing import Passing
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.replies.frame_writing import FrameWriter
@@ -82,7 +85,10 @@ PLACES = [
     *((Lane, name) for name in ("text", "native", "finish", "_through")),
     *((Number, name) for name in ("feed", "_from_text", "_client_call")),
     *((Write, "_written_natives"), (Judge, "finish"), (Finishing, "_fitting")),
-    *((Reader, name) for name in ("passes", "read", "finish", "_events", "_text", "_separator", "_block", "_grammar")),
+    *((Reader, name) for name in ("read", "finish", "_events")),
+    (Passing, "passes"),
+    *((Between, name) for name in ("text", "separator")),
+    *((Attempts, name) for name in ("read", "_grammar")),
     *((Block, name) for name in ("begin", "end")),
     *((Ledger, name) for name in ("judge", "pause", "show")),
     *((Envelope, name) for name in ("text_of", "learn")),
@@ -141,7 +147,9 @@ def test_every_byte_leaves_once(owner: type, name: str) -> None:
 
 def test_the_faults_strike() -> None:
     """The table above would prove nothing if its places were not on the way of this reply."""
-    struck = {name for owner, name in PLACES if next(faults(owner, name), None) is not None}
+    places = {(owner, name) for owner, name in PLACES if next(faults(owner, name), None) is not None}
+    assert places >= {(Passing, "passes"), (Between, "text"), (Attempts, "read")}
+    struck = {name for _, name in places}
     assert struck >= {
         "take",
         "of",
@@ -156,8 +164,6 @@ def test_the_faults_strike() -> None:
     }
     assert struck >= {"text", "finish", "_fitting", "passes", "read"}
     assert struck >= {
-        "_text",
-        "_block",
         "_grammar",
         "begin",
         "end",
@@ -182,7 +188,8 @@ SPOKEN_PLACES = [
     *((FrameQueue, name) for name in ("append", "applied")),
     *((Lane, name) for name in ("text", "finish", "_through")),
     (Finishing, "_fitting"),
-    *((Reader, name) for name in ("read", "finish", "_text", "_block")),
+    *((Reader, name) for name in ("read", "finish")),
+    *((part, name) for part, name in ((Between, "text"), (Attempts, "read"))),
     *((Block, name) for name in ("begin", "end")),
     *((Ledger, name) for name in ("judge", "pause", "show")),
     *((None, name) for name in ("decode", "encode")),  # of the wire's codec
@@ -210,7 +217,7 @@ def test_every_byte_leaves_once_on_every_wire(spoken: Spoken) -> None:
             for number, out in enumerate(struck_on(spoken, owner, name, cut_in(body, size), REQUEST.tools)):
                 seen.add(name)
                 assert out == body, f"{name}, pieces of {size}, call {number + 1}"
-    assert SAMPLED or seen >= {"_take", "_apply", "text", "apply", "finish", "_block", "begin", "decode"}
+    assert SAMPLED or seen >= {"_take", "_move", "text", "apply", "finish", "read", "begin", "decode"}
 
 
 @pytest.mark.parametrize("spoken", SPOKEN.values(), ids=SPOKEN)
@@ -352,8 +359,9 @@ def test_a_fault_in_any_function_beside_a_native_call_loses_nothing(processed: b
 @pytest.mark.parametrize(
     "place",
     [
-        *(f"exchanges.{name}" for name in ("plan_for", "form_of", "decoder_of", "wire_for")),
-        *("reporting.report.make_report", "flow_metadata.annotate", "flow_metadata.store_bodies"),
+        *(f"mitm.exchanges.{name}" for name in ("plan_for", "form_of", "decoder_of", "wire_for")),
+        "mitm.reporting.report.make_report",
+        *("flows.flow_metadata.annotate", "flows.flow_metadata.store_bodies"),
     ],
 )
 def test_a_fault_in_a_hook_takes_nothing_of_the_reply(place: str) -> None:
@@ -366,7 +374,7 @@ def test_a_fault_in_a_hook_takes_nothing_of_the_reply(place: str) -> None:
         flow.response = http.Response.make(200, b"", EVENTS)
         flow.response.raw_content = None
         pieces = streamed("nothing to lift here: a < b")
-        with patch(f"toolcalls.mitm.{place}", side_effect=Fault(place)):
+        with patch(f"toolcalls.{place}", side_effect=Fault(place)):
             for hook in (addon.requestheaders, addon.request, addon.responseheaders):
                 with suppress(Fault):
                     hook(flow)
