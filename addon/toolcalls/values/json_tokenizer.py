@@ -27,16 +27,17 @@ class Marks:
     marks   the characters that are marks
     within  those that are marks inside strings as well
 
-    quote   what closes the string that is open, "" outside of strings. A user sets it where a mark opens one
+    quote    what closes the string that is open, "" outside of strings. A user sets it where a mark opens one
+    escaped  the last piece ended after a backslash
     """
 
-    __slots__ = ("_escaped", "_inside", "_outside", "_within", "quote")
+    __slots__ = ("_inside", "_outside", "_within", "escaped", "quote")
 
     def __init__(self, marks: str, within: str = "") -> None:
         self.quote = ""
         self._within = within
         self._outside, self._inside = _patterns(marks, within)
-        self._escaped = False  # the last piece ended after a backslash
+        self.escaped = False
 
     def next(self, piece: str, at: int) -> int:
         """The offset after the next mark in `piece[at:]`, which is the character before it; -1 where there is none.
@@ -46,9 +47,9 @@ class Marks:
         end = len(piece)
         while at < end:
             if self.quote:
-                at = self._inside[self.quote](piece, at + self._escaped).end()
-                self._escaped = at < end and piece[at] == "\\"  # only the last character can be a lone one
-                if self._escaped or at == end:
+                at = self._inside[self.quote](piece, at + self.escaped).end()
+                self.escaped = at < end and piece[at] == "\\"  # only the last character can be a lone one
+                if self.escaped or at == end:
                     return -1
                 at += 1
                 if piece[at - 1] in self._within:
@@ -100,13 +101,15 @@ class Nesting(Marks):
     @property
     def in_string(self) -> bool:
         """Whether the last piece ended inside a string, and not in the middle of an escape."""
-        return self.quote != "" and not self._escaped
+        return self.quote != "" and not self.escaped
 
     def feed(self, piece: str) -> int:
         """Read the next piece. Returns the offset where it stops, -1 where it does not.
 
         It stops in front of the bracket that opens one container too many, and after the one that closes the first.
         """
+        if self.quote and not self.escaped and self.quote not in piece and "\\" not in piece:
+            return -1  # most pieces are like this
         at = 0
         while (at := self.next(piece, at)) > 0:
             if piece[at - 1] in "]}":

@@ -221,7 +221,7 @@ class _Native:
 
     @property
     def in_string(self) -> bool:
-        return self._nesting.in_string
+        return self._nesting.quote != "" and not self._nesting.escaped
 
     @property
     def unclosed(self) -> bool:
