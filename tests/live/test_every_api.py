@@ -11,8 +11,6 @@
 
 One mitmdump serves all of them, in reverse and in forward mode; the route is the first part of the path. What is
 checked is what the SDK hands to an agent, what the upstream is told in the next request, and the verdicts in the flows.
-
-Over 300 lines: a table that is cut in two cannot be seen to be complete.
 """
 
 import json

@@ -3,8 +3,6 @@
 One mitmdump serves all tests. Its configuration has a route for each kind, chosen by the first part of the path; the
 second is a number that tells the flow. What is checked is what the SDK hands to an agent (text, calls that parse,
 finish reason, usage), what is in the flow, and at the end that mitmdump has nothing to complain of.
-
-A little over 300 lines: the tests share the proxy and what is said on it.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""The report file and mitmweb's page in a real browser: what is shown, hostile text, keyboard, dark, narrow, live.
-
-Over 300 lines: the file and mitmweb's page share the flows and the browser.
-"""
+"""The report file and mitmweb's page in a real browser: what is shown, hostile text, keyboard, dark, narrow, live."""
 
 import re
 import threading

@@ -1,7 +1,4 @@
-"""The addon as its users meet it: options, reload, log, flow view, filters, comments and marks.
-
-Over 300 lines: one list of short tests, which share the way to make an exchange.
-"""
+"""The addon as its users meet it: options, reload, log, flow view, filters, comments and marks."""
 
 import json
 import re

@@ -1,7 +1,7 @@
 """What mitmproxy does to an addon that is not careful: one test for each trap, named after it.
 
 What only the host can show runs in a real mitmdump on loopback, most of it in one that all tests share; the rest calls
-the hooks directly. Over 300 lines: it is one list of short tests, and they share the proxy.
+the hooks directly.
 """
 
 import gc

@@ -1,7 +1,4 @@
-"""The content views: what they show of replies and requests of every API, live and afterwards, from how little.
-
-Over 300 lines: one list of short tests of four views, which share the way to make an exchange.
-"""
+"""The content views: what they show of replies and requests of every API, live and afterwards, from how little."""
 
 import asyncio
 import json

@@ -2,8 +2,6 @@
 
 Each way to find those strings yields `Candidate`s: a dialect, and the code that makes it. Whether one fits is for
 `trial`, which lets it read the text. So a way may propose what is wrong; it must only propose what may be right.
-
-Over 300 lines when all is said: one way a shape, side by side.
 """
 
 import json

@@ -7,8 +7,6 @@ changes no body.
 more on relaxed terms, with every name, choice and echo let pass: once with places and quotations that count, and once
 without, so that what is declined there is declined for its end. The other conditions are asked directly. So a call that
 is both undeclared and fenced fails both.
-
-A little over 300 lines: each condition is asked here as the reader asks it, and the table of them is one.
 """
 
 from collections.abc import Iterator

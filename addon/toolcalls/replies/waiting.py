@@ -15,8 +15,6 @@ a frame waits as a whole, so text that turns out to be no call leaves byte for b
 
 A frame that only opens a place for text (an empty `Text`) leaves with the first frame after it that does more, so that
 a wire need not show a message whose whole text turns out to be calls.
-
-Past 300 lines: what a frame waits for and where its text goes are two sides of the same few queues.
 """
 
 from collections import deque

@@ -14,8 +14,6 @@ ends: any split gives the same output, repairs, offset and verdict.
 
 A state is a method that reads from `pos` and returns how far it came. Strings are the hot path: one regular expression
 takes the longest run that can stay as it is, and a piece that lies wholly inside a string leaves as it came.
-
-More than 300 lines: one automaton, whose states are small and read best side by side.
 """
 
 import re

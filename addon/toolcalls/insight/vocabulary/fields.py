@@ -1,8 +1,7 @@
 """The fields of an exchange and of its verdicts: what each means, its type, and its names in exports, log and filters.
 
-A field that an export writes and that does not be here fails `tests/insight/test_vocabulary.py`. The JSON Schema of
-the lines (`exports/exchange.schema.json`) and the table in docs/exports.md are written from here by `make tables`. Over
-300 lines: one table.
+An exported field that is missing here fails `tests/insight/test_vocabulary.py`. The JSON Schema of the lines
+(`exports/exchange.schema.json`) and the table in docs/exports.md are written from here by `make tables`.
 """
 
 from collections.abc import Mapping

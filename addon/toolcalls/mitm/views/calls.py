@@ -8,8 +8,6 @@ became of it follow. After them stand the client's message, when things happened
 It reads the report in the flow's metadata, so it shows what was decided when the reply came, and judges nothing again.
 Whatever came from a model or a server is shown with its hidden characters as escapes: mitmproxy's own escaping lets
 eight-bit control sequences and bidi controls through.
-
-Past 300 lines, as the view is one page: its parts follow each other here as they do on the screen.
 """
 
 import re

@@ -2,8 +2,6 @@
 
 A call that was read from text stays as it is where that is the client's own dialect (`RoundTrip`). Native calls are
 written as blocks; those that the dialect cannot hold stay native, in their place between them.
-
-Past 300 lines by a few: the short ways are in here with the long ones, and must do what those do.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
