@@ -57,7 +57,6 @@ class DelimitedObject:
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One call with its markers."""
         opener = (yield from scan.among(self.opening)) or ""
         if not opener and not (yield from self._is_own(scan)):
             return False

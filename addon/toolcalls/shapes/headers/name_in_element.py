@@ -37,7 +37,6 @@ class NameInElement(Grammar):
     stray_words: tuple[str, ...] = ()
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - JSON says its types
-        """One call."""
         opener = yield from scan.among(self.opening)
         if opener is None:
             return False

@@ -22,7 +22,7 @@ class NameInWords(Grammar):
 
     opening   what a call begins with; the first is written
     label     what must come before the name, "" for nothing
-    after    what may be between the name and the object, each with what closes the call then; the first is written
+    behind    what may be between the name and the object, each with what closes the call then; the first is written
     layout    how a call is written: {opening}, {name} and {json} are filled in
     """
 
@@ -35,7 +35,6 @@ class NameInWords(Grammar):
     place: OpenerPlace = "line"
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - JSON says its types
-        """One call."""
         opener = yield from scan.among(self.opening)
         if opener is None:
             return False

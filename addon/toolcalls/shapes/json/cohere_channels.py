@@ -32,7 +32,7 @@ _CITED = re.compile(r"</co[:\s\d,\[\]]*+")
 
 @dataclass(frozen=True)
 class CohereChannels:
-    """The form; calls and thoughts are the same for all of these models."""
+    """Cohere's channels of actions, thoughts and text, which Command 3 and 4 spell alike."""
 
     name: str
     stray_words: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class CohereChannels:
         return (_ACT, _THINK, _THOUGHT, *_SAY, *_SAID)
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One channel."""
+        """Read one channel: an action holds calls, a thought is reasoning, and the rest is text."""
         token = (yield from scan.among(self.openers(()))) or ""
         if token == _ACT:
             return (yield from self._actions(scan, sink, tools))

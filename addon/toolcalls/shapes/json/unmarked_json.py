@@ -101,7 +101,7 @@ class UnmarkedJson(Grammar):
         return True
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
-        """One block for all calls."""
+        """An array, or one object a line, between the first fence's marks if it has any; "" for no calls."""
         items = [self.write_call(call, tools) for call in calls]
         body = f"[{', '.join(items)}]" if self.brackets[0] == "[" else "\n".join(items)
         opening, closing = self.fences[0]

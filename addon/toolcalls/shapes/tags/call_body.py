@@ -75,7 +75,6 @@ class CallBody(ABC):
         return True
 
     def end(self) -> None:
-        """Close the call's arguments."""
         self.arguments.end()
 
     def take_tag(self, tag: Tag) -> str:

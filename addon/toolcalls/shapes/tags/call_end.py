@@ -226,6 +226,5 @@ class Parameters:
         return not (yield from is_quoted(scan, self, ahead + 1))
 
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """A parameter that was given."""
         written = yield from self._form.parameter_at(scan, (yield from scan.space(ahead)))
         return bool(written) and self._tools.key(self._name, written) in self._given

@@ -81,11 +81,9 @@ class Verbatim:
     """Every character is the value's, and the schema says its type."""
 
     def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:  # noqa: ARG002
-        """The schema alone decides."""
         return arguments.value(key)
 
     def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
-        """Nothing comes before the text."""
         return opened_verbatim(scan, value, closers)
 
     def write(
@@ -141,7 +139,7 @@ class Escaped:
     """
 
     def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:  # noqa: ARG002
-        """The schema alone decides."""
+        """Attributes say nothing of the type: the schema alone decides."""
         return arguments.value(key)
 
     def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:

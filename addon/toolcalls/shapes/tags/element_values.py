@@ -174,7 +174,7 @@ class Members:
         self._again: dict[str, None] = {}  # what came again
 
     def add(self, key: str, json: str) -> None:
-        """One value of `key`."""
+        """Add one value of `key`, as JSON."""
         if key != self._waiting:
             self.write()
             if key in self._values:
@@ -184,13 +184,13 @@ class Members:
         self._values.setdefault(key, []).append(json)
 
     def write(self) -> None:
-        """Another name comes."""
+        """Write the member that waits, since an element of another name has come."""
         if self._waiting:
             self._put(self._waiting)
         self._waiting = ""
 
     def end(self) -> None:
-        """No more come."""
+        """Write the member that waits, and once more, with all items, each one that came again."""
         self.write()
         for key in self._again:
             self._put(key)

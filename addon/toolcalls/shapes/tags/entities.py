@@ -75,7 +75,7 @@ def escape_attribute(text: str) -> str:
 
 
 def cdata(text: str) -> str:
-    """`text` as CDATA."""
+    """`text` as CDATA; a `]]>` in it is split between two sections."""
     return f"{CDATA}{text.replace(CDATA_END, _SPLIT)}{CDATA_END}"
 
 
@@ -123,7 +123,6 @@ class Unescaping:
         self._waited = 0
 
     def add(self, piece: str) -> None:
-        """The next piece of text."""
         if self._raw:
             self._value.add(piece)
             return
@@ -141,7 +140,6 @@ class Unescaping:
         return None if self._held or self._waiting else _undecided
 
     def end(self, *, literal: bool = False) -> None:
-        """The value is whole."""
         if self._held:  # an entity that never ended: a bare `&`
             self._give_up("")
         if self._waiting:
@@ -254,7 +252,7 @@ class XmlValue:
         return IN_CDATA if marked else IN_TEXT
 
     def end(self) -> None:
-        """The value is whole."""
+        """The value is whole. If some of it was in CDATA, it is marked as text."""
         self._flush()
         self._value.end(literal=self._marked)
 

@@ -79,7 +79,6 @@ class TagForm:
 
     @property
     def special(self) -> bool:
-        """Whether its tags are special tokens."""
         return self.place == "anywhere"
 
     # Tags
@@ -114,7 +113,6 @@ class TagForm:
 
     @cached_property
     def wrapper_closers(self) -> tuple[str, ...]:
-        """The wrapper's closer as it may be spelt."""
         return self._spelt("</", self.wrappers, ">")
 
     @cached_property
@@ -139,12 +137,10 @@ class TagForm:
 
     @cached_property
     def closer(self) -> Tags:
-        """A parameter's closing tag."""
         return Tags(closer=[self.closing(self.parameter)])
 
     @cached_property
     def call_end(self) -> Parts:
-        """A call's closing tag."""
         return self.closing(self.call, *self.misspelt)
 
     @cached_property
@@ -154,18 +150,15 @@ class TagForm:
 
     @cached_property
     def ends(self) -> Tags:
-        """What ends a call: its own closer, or its wrapper's where that is missing."""
         return Tags(call_end=[self.call_end], wrapper_end=self.wrapper_ends)
 
     @cached_property
     def damaged_ends(self) -> Tags:
-        """What `ends` becomes where the slash is lost, or the bracket."""
         wrapper_end = unslashed(*self.wrapper_ends) + unbracketed(*self.wrapper_ends)
         return Tags(call_end=unslashed(self.call_end) + unbracketed(self.call_end), wrapper_end=wrapper_end)
 
     @cached_property
     def inside(self) -> Tags:
-        """What means something inside a value."""
         closer, next_ = self.closing(self.parameter), self.opening(self.parameter)
         kinds: dict[str, tuple[Parts, ...]] = {CLOSER: (closer,), CALL_END: (self.call_end,)}
         kinds |= {UNSLASHED: unslashed(closer), UNBRACKETED: unbracketed(closer)}
@@ -177,7 +170,6 @@ class TagForm:
 
     @cached_property
     def behind(self) -> Tags:
-        """What a parameter's closer may be followed by."""
         ends = [self.call_end, *self.wrapper_ends, self.closing(self.parameter)]
         return Tags(end=ends, tag=[self.opening(self.parameter, self.call, *self.misspelt), *self._wrapper])
 
@@ -237,15 +229,12 @@ class TagForm:
         return taken
 
     def one(self, scan: Scanner, sink: CallSink, tools: Toolbox, tag: Tag) -> Step[bool]:
-        """One call, whose opening tag is here. Returns whether it is complete."""
         return read_call(self, scan, sink, tools, tag)
 
     def keyed(self, tag: Tag, values: Parameters) -> Tag | None:  # noqa: ARG002 - for other forms
-        """A parameter's tag with the key that it means, None where it may be any."""
         return tag
 
     def wraps(self, key: str, declared: tuple[str, ...]) -> bool:  # noqa: ARG002 - for other forms
-        """Whether all arguments of a call with these parameters may be in one called `key`, as an object."""
         return False
 
     # What is ahead
@@ -299,12 +288,10 @@ class TagForm:
         return (escaped_tag if self.escaped else named_tag)(scan, self.parameter_tag, ahead)
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
-        """The name in the parameter's tag that is here, "" for none."""
         tag = yield from self.parameter_here(scan, ahead)
         return tag.name if tag else ""
 
     def call_at(self, scan: Scanner, ahead: int) -> Step[int]:
-        """The length of a call's opening tag with a body after it, 0 for none."""
         tag = yield from self.first(scan, ahead)
         return 0 if tag is None or tag.empty else tag.length
 
@@ -355,7 +342,6 @@ class TagForm:
         return self.line.join((opener, calls, closer))
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
-        """One call's element."""
         name = call.name
         if self.names == "attribute":
             check_resolved(name, tools)

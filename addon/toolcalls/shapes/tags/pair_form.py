@@ -154,7 +154,6 @@ class Pairs:
         return (yield from calls_follow(scan, ahead, self._tags.ends, self._next_call))
 
     def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
-        """The length of a call's opening tag and name with a body after it, 0 for none."""
         opening = yield from self._first(scan, ahead, None)
         return opening.length if opening else 0
 
@@ -202,23 +201,19 @@ class PairForm:
 
     @cached_property
     def tags(self) -> PairTags:
-        """The form's tags."""
         return PairTags(self.call, self.key, self.value, self.wrapper, self.separator, self.kind, self.suffixed)
 
     @property
     def ends(self) -> Tags:
-        """What ends a call: its own closer, or its wrapper's where that is missing."""
         return self.tags.ends
 
     damaged_ends = Tags()
 
     @property
     def wrapper_closers(self) -> tuple[str, ...]:
-        """The wrapper's closer."""
         return (f"</{self.wrapper}>",)
 
     def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether another call begins here."""
         return (yield from self.first(scan, ahead)) is not None
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools

@@ -94,12 +94,12 @@ class PairTags:
 
     @cached_property
     def opening(self) -> dict[str, Tags]:
-        """Each element's opening tag."""
+        """The opening tag of each element, by its name."""
         return {element: Tags(tag=[self._open(element)]) for element in self._elements}
 
     @cached_property
     def closing(self) -> dict[str, Tags]:
-        """Each element's closing tag."""
+        """The closing tag of each element, by its name."""
         return {element: Tags(tag=[self._close(element)]) for element in self._elements}
 
     @cached_property
@@ -109,7 +109,7 @@ class PairTags:
 
     @cached_property
     def inside(self) -> Tags:
-        """What means something inside a value."""
+        """The tags that mean something inside a value, by kind."""
         kinds = {CLOSER: self._close(self.value), WRONG: self._close(self.key)}
         kinds[UNBRACKETED] = unbracketed(self._close(self.value))[0]
         kinds |= {REOPENED: self._open(self.value), HEAD: self._open(self.key)}
@@ -118,7 +118,7 @@ class PairTags:
 
     @cached_property
     def behind(self) -> Tags:
-        """What a value's closer may be followed by."""
+        """The tags that may follow a value's closer."""
         ends = [self._close(element) for element in (self.call, self.wrapper) if element]
         return Tags(any=[*ends, self._open(self.key), self._open(self.call)])
 

@@ -34,7 +34,7 @@ _MAX_SOME = 80  # characters of a part without fixed spellings
 
 
 class Tags:
-    """Several kinds of tags, each in one or several forms."""
+    """Several kinds of tags, each with one or more spellings."""
 
     def __init__(self, **kinds: Iterable[Parts]) -> None:
         forms = {kind: [tuple(part for part in parts if part) for parts in of_kind] for kind, of_kind in kinds.items()}

@@ -52,7 +52,6 @@ _MAX_QUOTED = 256  # characters of a quoted parameter that are looked at to tell
 
 @lru_cache(maxsize=256)
 def _closing(name: str) -> Tags:
-    """An element's closing tag."""
     return Tags(call_end=[("<", "/", name, ">")])
 
 
@@ -103,7 +102,6 @@ class ToolElements:
     # Reading
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One call."""
         opener = yield from scan.among(self.openers(tools.names))
         if opener is None:
             return False

@@ -12,14 +12,13 @@ class Collected:
         self._pieces: list[str] = []
 
     def add(self, piece: str) -> None:
-        """The next piece of the text."""
         self._pieces.append(piece)
 
     def end(self, *, literal: bool = False) -> None:
         """Nothing depends on it."""
 
     def text(self) -> str:
-        """All of it."""
+        """The pieces so far, joined."""
         return "".join(self._pieces)
 
 

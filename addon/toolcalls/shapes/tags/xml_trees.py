@@ -46,7 +46,7 @@ class Element(NamedTuple):
 
     @property
     def children(self) -> "list[Element]":
-        """The elements in it."""
+        """The elements directly inside it."""
         return [part for part in self.parts if isinstance(part, Element)]
 
     @property
@@ -195,7 +195,6 @@ class _Tolerant:
         self._text_until = ""  # the name of the element that holds only text
 
     def add(self, marked: bool, text: str) -> None:
-        """The next section."""
         if marked:
             self.marked = True
             self._put(text)
