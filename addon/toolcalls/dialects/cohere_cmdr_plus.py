@@ -40,11 +40,10 @@ class _Action:
     stray_words: tuple[str, ...] = ()
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The word."""
         return (_OPENER,)
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One array in its fence."""
+        """Read one array in its fence, after `Action:`."""
         if not (yield from scan.starts(_OPENER)):
             return False
         start = yield from scan.space(len(_OPENER))
@@ -70,7 +69,7 @@ class _Action:
         return True
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        """One array for all calls; "" for none."""
+        """All calls as one array in a fence; "" for no calls."""
         items = [
             f'    {{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}' for call in map(checked, calls)
         ]

@@ -41,7 +41,7 @@ class _Composer(Grammar):
     before, after, between = _SECTION[0], _SECTION_END[0], ""
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """A section with its calls, or calls that follow each other without one."""
+        """Read a section and its calls, or calls in a row without a section."""
         section = yield from scan.among(_SECTION)
         ahead = len(section) if section is not None else 0
         begun = False

@@ -242,7 +242,7 @@ def _end(scan: Scanner, ends: _Ends, ahead: int, *, line: bool) -> Step[int | No
 
 
 def _goes_on(scan: Scanner, ends: _Ends, keys: tuple[str, ...], closer: str) -> Step[bool]:
-    """Whether the call goes on behind this closer, which is here."""
+    """Whether the call's end, a parameter or the end of the reply follows this closer, which is here."""
     space = yield from scan.space(len(closer))
     line = closer[0] not in "</" or "\n" in scan.text[scan.pos + len(closer) : scan.pos + space]
     if (yield from _end(scan, ends, space, line=line)) is not None:

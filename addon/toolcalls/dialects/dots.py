@@ -32,7 +32,6 @@ class _Dots(TagForm):
     """Elements, or an object where they would stand."""
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """Also an object."""
         space = yield from scan.space(len(_OPENER))
         if (yield from scan.starts("{", space)):
             return (yield from _OBJECT.read(scan, sink, tools))

@@ -28,7 +28,6 @@ class _Element(NameInTag):
     """The element, and what is left of it where its opening tag has no bracket."""
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One call."""
         head = yield from word(scan, _OPEN, len(self.start))
         if not head or not (yield from scan.starts("{", len(self.start) + len(head))):
             return (yield from super().read(scan, sink, tools))

@@ -39,7 +39,6 @@ class _Stripped(DelimitedObject):
         return (*_BEFORE, *(f"{before}{name}{{" for before in _BARE for name in names))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One call."""
         before = yield from scan.among(self.opening)
         if before is None:
             return False

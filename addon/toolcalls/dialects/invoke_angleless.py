@@ -40,12 +40,12 @@ class _Angleless(TagForm):
 
     @cached_property
     def wrapper_tag(self) -> Tags:
-        """With or without the bracket."""
+        """The wrapper's opening tag, with or without its bracket."""
         return Tags(wrapper=[(("<", ""), ("", *_NAMESPACES), "function_calls", ">")])
 
     @cached_property
     def call_tag(self) -> Tags:
-        """Without the bracket."""
+        """A call's opening tag without its bracket."""
         return Tags(call=[(_NAMESPACES, "invoke")])
 
     @cached_property

@@ -89,7 +89,6 @@ class _Legacy(Grammar):
         return (yield from read_block(scan, sink, self, lambda: _call(scan, sink, tools), wrappers=int(wrapper > 0)))
 
     def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether another call begins here."""
         return (yield from _opening(scan, ahead)) is not None
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
@@ -238,7 +237,6 @@ class _Value:
         return (yield from calls_follow(scan, ahead, _ENDS, DIALECT.next_call))
 
     def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
-        """A whole call's beginning."""
         opening = yield from _opening(scan, ahead)
         return opening[1] - ahead if opening else 0
 
@@ -252,7 +250,6 @@ class _Value:
         return found < 0 or (yield from self.goes_on(scan, found + len(closer)))
 
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """A parameter that the call has."""
         return bool((yield from _element(scan, self._given, (yield from scan.space(ahead)))))
 
 

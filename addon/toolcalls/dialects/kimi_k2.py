@@ -71,7 +71,7 @@ class _Kimi(Header):
         return "" if name.isdigit() and name not in tools.names else name
 
     def heading(self, scan: Scanner, ahead: int) -> Step[str | None]:
-        """Not a word alone between the marks of a call."""
+        """Rejects a bare word between the call marks."""
         found = yield from super().heading(scan, ahead)
         if found is None or _ARGUMENTS in found or _COUNTER.search(found.rstrip()):
             return found

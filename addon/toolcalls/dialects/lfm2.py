@@ -84,7 +84,7 @@ class _Both(_Collected):
 
 class _Lfm2(Pythonic):
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """The block, and its echo."""
+        """Read the block, and the same calls once more where they follow it."""
         bracket = yield from scan.space(len(_START))
         first = yield from scan.space(bracket + 1)
         if (yield from character(scan, bracket)) in {"[", "{"} and (yield from character(scan, first)) in {"{", '"'}:

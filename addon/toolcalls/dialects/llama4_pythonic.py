@@ -35,7 +35,7 @@ _JSON = MarkedJson(
 @dataclass(frozen=True)
 class _Llama4(Pythonic):
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """The calls between the markers."""
+        """Calls in JSON where a brace follows the marker, else in Python."""
         if (yield from scan.starts("{", (yield from scan.space(len(_START[0]))))):
             return (yield from _JSON.read(scan, sink, tools))
         return (yield from super().read(scan, sink, tools))

@@ -108,7 +108,7 @@ def _measured(scan: Scanner, reading: Step[CallObject]) -> Step[tuple[CallObject
 
 
 def _info(scan: Scanner) -> Step[None]:
-    """A fence's info word."""
+    """Take a fence's info word, if there is one."""
     while True:
         found = _INFO.match(scan.text, scan.pos, scan.pos + _MAX_INFO)
         size = found.end() - scan.pos if found else 0

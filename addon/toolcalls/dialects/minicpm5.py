@@ -35,11 +35,10 @@ class _MiniCPM(TagForm):
     """The form, with what the tokenizer leaves between its tags."""
 
     def opening(self, *elements: str) -> Parts:
-        """With marks before it."""
+        """The tag, with what the tokenizer may have left before it."""
         return _MARKS, *super().opening(*elements)
 
     def closing(self, *elements: str) -> Parts:
-        """With marks before it."""
         return _MARKS, *super().closing(*elements)
 
     @cached_property
@@ -69,7 +68,7 @@ class _MiniCPM(TagForm):
         return key != _NAMELESS and bool(declared) and key not in declared
 
     def parameter_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
-        """Also one without a name."""
+        """The parameter's tag that is here; one without a name gets `_NAMELESS`."""
         tag = yield from super().parameter_here(scan, ahead)
         if tag is not None:
             return tag
@@ -82,7 +81,7 @@ class _MiniCPM(TagForm):
         return (yield from TagForm.one(_MARKED if marked else self, scan, sink, tools, tag))
 
     def keyed(self, tag: Tag, values: Parameters) -> Tag | None:
-        """One without a name is the last one that is missing."""
+        """A parameter without a name is the one that the call still lacks, if that is just one."""
         if tag.name != _NAMELESS:
             return tag
         missing = values.missing()
@@ -98,11 +97,9 @@ class _Unmarked:
         self._value = value
 
     def add(self, piece: str) -> None:
-        """The next piece of the text."""
         self._value.add(piece.replace("Ġ", " ").replace("Ċ", "\n"))
 
     def end(self, *, literal: bool = False) -> None:
-        """The text is whole."""
         self._value.end(literal=literal)
 
 

@@ -87,7 +87,7 @@ class _Arrow(Grammar):
 
 
 def _plain(scan: Scanner) -> Step[str]:
-    """A word without quotes."""
+    """Take a word without quotes."""
     found = yield from word(scan, KEY)
     scan.take(len(found))
     return found

@@ -62,11 +62,9 @@ _TOOL = _Tool("named_tags", wrappers=(), call="tool")
 
 class _Either(_Named):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Also `<tool name=`."""
         return (*super().openers(names), "<tool name=")
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One call."""
         if (yield from scan.starts("<tool name=")):
             return (yield from _TOOL.read(scan, sink, tools))
         return (yield from super().read(scan, sink, tools))

@@ -50,7 +50,6 @@ class _Told:
     size: int = 0
 
     def note_repair(self, name: Repair) -> None:
-        """One more."""
         self.repairs.append(name)
 
 

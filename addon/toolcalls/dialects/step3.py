@@ -37,7 +37,7 @@ class _Step3(TagForm):
 
     @cached_property
     def ends(self) -> Tags:
-        """Also the tokens."""
+        """What ends a call: its closer, or the token that ends a call or the block."""
         return Tags(call_end=[self.closing(self.call)], wrapper_end=[(_CALL_END,), (_END,)])
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
@@ -63,7 +63,7 @@ class _Step3(TagForm):
         return ended or own
 
     def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Also after its tokens."""
+        """Whether another call begins here, with or without the tokens before it."""
         lead = yield from self._lead(scan, ahead)
         return (yield from self.first(scan, lead)) is not None
 

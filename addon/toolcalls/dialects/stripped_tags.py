@@ -60,7 +60,6 @@ class _Stripped(Grammar):
         return (*objects, *named, *elements, *(f"{name}{gap}arg_key>" for name in names for gap in _GAPS))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One call."""
         tag = yield from scan.among(self._json.opening)
         if tag is not None and (yield from scan.starts("{", (yield from scan.space(len(tag))))):
             read = yield from self._json.read(scan, sink, tools)
@@ -116,7 +115,7 @@ def _ahead(scan: Scanner, pattern: re.Pattern[str], ahead: int) -> Step[re.Match
 
 
 def _goes_on(scan: Scanner, closer: str) -> Step[bool]:
-    """Whether the call goes on behind this closer, which is here."""
+    """Whether a key, the call's end or the end of the reply follows this closer, which is here."""
     space = yield from scan.space(len(closer))
     if (yield from _ahead(scan, _KEY, space)) or (yield from _ahead(scan, _END, space)):
         return True

@@ -25,7 +25,6 @@ class _Element(NameInTag):
         return tuple(f"<{name}>" for name in names)
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One call."""
         opener = yield from scan.among(self.openers(tools.names))
         if opener is None:
             return False

@@ -62,7 +62,6 @@ class YamlXml(Grammar):
         return (*opening_tags(names), *empty_openers(names))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One call."""
         opener = yield from scan.among(opening_tags(tools.names))
         if opener is None:
             return (yield from empty_element(scan, sink, tools))

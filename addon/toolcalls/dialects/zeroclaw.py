@@ -49,7 +49,6 @@ class _Zeroclaw(Grammar):
         return (_FENCE, *(form for name in short for form in (f"{name}>", f"{name}/", f"<{name}>")))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One call."""
         if not (yield from scan.starts(_FENCE)):
             return (yield from _short(scan, sink, tools))
         scan.take(len(_FENCE))
