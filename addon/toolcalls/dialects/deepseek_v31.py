@@ -19,7 +19,7 @@ ABOUT = About(
 
 
 def _tokens(token: str) -> tuple[str, ...]:
-    """A special token in each spelling, the model's own first."""
+    """A special token as the model writes it, and in three other spellings."""
     word = token.replace(" ", "▁")
     plain = token.replace(" ", "_")
     return f"<｜{word}｜>", f"<|{word}|>", f"<{plain}>", f"<|{plain}|>"

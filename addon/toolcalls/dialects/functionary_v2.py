@@ -36,7 +36,7 @@ class _Functionary(Grammar):
         return _FROM, _RECIPIENT, *(f"{name}\n{_CONTENT}" for name in (_ALL, *names))
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """All messages that follow each other."""
+        """Read messages in a row, calls and text; each after the first needs a token before it."""
         some = False
         while (header := (yield from self._header(scan, tools, marked=some))) is not None:
             name, size = header

@@ -38,7 +38,7 @@ class _Functionary(Grammar):
         return (_MARK, *(f"{name}\n" for name in (_ALL, *names))) if names else (_MARK,)
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """All messages that follow each other."""
+        """Read messages in a row, calls and text; each after the first needs the mark."""
         some = False
         while (header := (yield from self._header(scan, tools, needs_mark=some))) is not None:
             name, size = header

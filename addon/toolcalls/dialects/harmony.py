@@ -58,7 +58,7 @@ class _Harmony(Grammar):
         return "<|start|>", "<|channel|>", "<|end|><|start|>", f"to={_PREFIX}", *glued
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """One message, from its header to its closer."""
+        """Read one message with its header and its end: a call, reasoning or text."""
         header = yield from self._header(scan)
         found = None if header is None else _HEADER.fullmatch(header)
         if found is None:
