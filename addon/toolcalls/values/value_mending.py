@@ -85,7 +85,7 @@ class ValueMending:
         return self._take(piece)
 
     def end(self, *, cut: bool) -> str:
-        """Nothing follows; returns what still leaves. `cut`: the reply was cut off."""
+        """Nothing follows; returns what still leaves. What the reply's end `cut` off is not mended."""
         if self._over:
             return ""
         if self._instead and not cut:
