@@ -151,10 +151,7 @@ class Ledger:
         self._set_limit()
 
     def shown_payload(self, *, complete: bool) -> None:
-        """A declined block was shown up to here: whatever was in it, it never ends at the start of a line.
-
-        complete   all arguments of its last call are closed, so white space after them is not the payload's
-        """
+        """A declined block was shown up to here (`Consumed.end_payload`). What is quoted is no payload."""
         if not self.quoted:
             self.text.end_payload(complete=complete)
 
