@@ -129,7 +129,7 @@ def _is_error(payload: bytes) -> bool:
 
 
 def _body(wire: Wire, payloads: Iterable[bytes], form: Form) -> bytes:
-    """A body of these payloads."""
+    """The payloads as one body in this form."""
     if form == "sse":
         names = ((payload, rawjson.word(rawjson.fields(payload), wire.event_name)) for payload in payloads)
         return b"".join(event(one, b"data: \n\n", name=name or None) for one, name in names)

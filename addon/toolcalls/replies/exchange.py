@@ -122,7 +122,6 @@ class Exchange:
 
     @property
     def client_calls(self) -> list[tuple[int, ClientCall]]:
-        """The calls that the client is given, each with its lane's number; without those that were kept from it."""
         return self._lanes.client_calls
 
     @property

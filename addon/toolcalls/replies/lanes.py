@@ -137,7 +137,7 @@ class Lanes:
             lane.finish(waiting)
 
     def release(self, waiting: WaitingFrame) -> None:
-        """No more may be held."""
+        """No more may be held: what waits is decided, and the reply goes on."""
         self._waiting.decide(waiting, "overflow")
         for lane in self.frames.values():
             if lane.ending_waits:

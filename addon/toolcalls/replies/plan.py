@@ -65,8 +65,6 @@ PLAN: Mapping[Kind, Mapping[str, _When]] = {
 class Plan:
     """Builds the lanes of one exchange.
 
-    mended       what was mended of the native call that came with this lane and index
-    reasoned     the calls in the reasoning of the reply with this number; None where the route does not take them
     guarded      a rule was written to block, so after a fault nothing may pass
     reads_text   the client reads calls from text
     whole_calls  a call is shown when it is complete: one that has no end becomes text again, so its markup is kept

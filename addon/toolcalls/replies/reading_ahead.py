@@ -33,7 +33,7 @@ def reasoning_ends(
 
 
 def _ends_in(parts: list[Part], reader: Callable[[Position], Reader], first: Position) -> dict[int, int]:
-    """The same for one message."""
+    """As `reasoning_ends`, for the parts of one message."""
     before: dict[int, int] = {}  # the lanes so far, and how long their text is
     reading: Reader | None = None
     place = first.copy()

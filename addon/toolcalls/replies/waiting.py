@@ -93,7 +93,6 @@ class FrameQueue:
         self._openers: list[WaitingFrame] = []
 
     def append(self, frame: WaitingFrame) -> None:
-        """The next frame."""
         self.frames.append(frame)
         self.size += len(frame.frame.raw)
 
@@ -337,7 +336,7 @@ class LaneFrames:
             ending.frame.changed = ending.frame.changed or items[-1:] != [Finish(ending.finish.reason)]
 
     def release(self, frame: WaitingFrame) -> None:
-        """No more may be held."""
+        """Put what the lane releases into its frames, since no more may be held."""
         self._cursor = None
         self.apply(frame, self.lane.release())
 

@@ -53,7 +53,6 @@ class Act(Stage):
 
     @property
     def adds_at_end(self) -> bool:
-        """Whether there is text of our own that leaves behind everything else."""
         return self._processing.adds_at_end
 
     def release(self) -> Iterable[Item]:
@@ -61,7 +60,6 @@ class Act(Stage):
         return self.leaving(self._processing.release())
 
     def finish(self, end: End) -> Iterable[Item]:
-        """Decide everything."""
         return self.leaving(self._processing.finish(cut=end.cut))
 
     @staticmethod

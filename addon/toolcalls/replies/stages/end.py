@@ -90,7 +90,7 @@ class Finishing(Stage):
         yield Finish(given)
 
     def doubts(self, reason: str) -> bool:
-        """Whether a reason promises calls of which none has come so far."""
+        """Whether the reason is `tool_calls`, and is to be mended because no call has been seen."""
         return reason == "tool_calls" and self._mended(reason) != reason
 
     def keeps(self, reason: str) -> bool:

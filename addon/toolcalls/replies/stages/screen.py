@@ -59,7 +59,6 @@ class Screening(Stage):
             yield from self._leaving()
 
     def finish(self, end: End) -> Iterator[Item]:  # noqa: ARG002 - it is the same at every end
-        """All that is left."""
         # What this addon has written are whole calls.
         self._ended_early = self._ended_early or any(isinstance(item, Text) for item, text in self._queue if text)
         if not self._silent:
@@ -92,7 +91,7 @@ class Screening(Stage):
             yield Note("access", said, True)
 
     def _consumed(self, size: int, *, shown: bool) -> Iterator[Item]:
-        """The next `size` characters are decided, with what is among them."""
+        """The next `size` characters are decided, and leave only if they are `shown`."""
         if shown:
             yield from self._take_in_removed()
         self._held -= size

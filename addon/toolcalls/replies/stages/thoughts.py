@@ -76,7 +76,6 @@ class Thoughts(Stage):
             yield Text(held)
 
     def finish(self, end: End) -> Iterator[Item]:  # noqa: ARG002 - it ends in any case
-        """Nothing follows."""
         if not self.done:
             yield from self._stop()
 
