@@ -215,7 +215,7 @@ class _Case:
 
 
 def _same(mine: str | None, native: str) -> bool:
-    """Whether two argument texts mean the same object."""
+    """Whether the texts are equal, or the same JSON value; False for None."""
     if mine is None:
         return False
     try:

@@ -141,15 +141,12 @@ class Exchanges:
     # WebSocket
 
     def websocket_start(self, flow: http.HTTPFlow) -> None:
-        """A connection is open."""
         self._websocket.start(flow)
 
     def websocket_message(self, flow: http.HTTPFlow) -> Awaitable[None] | None:
-        """The next message, of either side. What is returned waits for other workers' memory."""
         return self._websocket.message(flow)
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
-        """The connection is closed, or comes from a file."""
         self._websocket.end(flow)
 
     # Replies
@@ -184,7 +181,6 @@ class Exchanges:
         return self._pauses.next() if work is None and not flow.live else work
 
     def error(self, flow: http.HTTPFlow) -> None:
-        """The reply broke off: the upstream or the client disconnected."""
         self.websocket_end(flow)
         hook_work.at_once(self._end(hook_work.in_place, flow, cut=True))
 

@@ -38,5 +38,5 @@ class Health:
         self._server.add_sockets(sockets)
 
     def close(self) -> None:
-        """Answer nobody any more."""
+        """Stop the server."""
         self._server.stop()

@@ -48,7 +48,6 @@ class Journal:
             self._file.append("".join(json.dumps(line) + "\n" for line in lines).encode("ascii"))
 
     def close(self) -> None:
-        """Write nothing more."""
         self._file.close()
 
 

@@ -114,7 +114,6 @@ class _Noting(SpanExporter):
         self._is_shut = False
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Send a batch."""
         result = self._inner.export(spans)
         failed = result is not SpanExportResult.SUCCESS
         self.taken += 0 if failed else len(spans)
@@ -126,7 +125,6 @@ class _Noting(SpanExporter):
         return result
 
     def shutdown(self) -> None:
-        """Try no more."""
         if not self._is_shut:
             self._is_shut = True
             self._inner.shutdown()

@@ -109,7 +109,6 @@ class WebSocketHooks:
             self._live.begin(flow)
 
     def end(self, flow: http.HTTPFlow) -> None:
-        """The connection is closed, or comes from a file."""
         connection = self._connections.pop(flow, None)
         open_connections.pop(flow, None)
         if connection is not None:

@@ -34,13 +34,9 @@ class CopyCommands:
         self._replies = RecordedReplies(config_file)
 
     def forms(self) -> Sequence[str]:
-        """The forms in which a call can be copied."""
         return ["json", *all_dialects()]
 
     def copy(self, flow: flow.Flow, form: str, call: int, path: mitmproxy.types.Path) -> None:
-        """Copy a tool call of a reply, the first unless another number is given, as JSON or as text of a dialect:
-        to the clipboard, or to a file if one is named.
-        """
         calls = list(calls_of(flow))
         if not calls:
             raise exceptions.CommandError("the reply made no call")

@@ -39,9 +39,6 @@ class ExplainCommands:
         self._replies = RecordedReplies(config_file)
 
     def why(self, flow: flow.Flow) -> mitmproxy.types.Data:
-        """Say of each place in a reply that may be a tool call why it is one or none: its verdict by today's rules,
-        and which of the seven conditions it meets.
-        """
         if background.loop_is_running() and background.reply_bytes(flow) > _AT_ONCE:
             return cast("mitmproxy.types.Data", self._why_in_background(flow))
         found = self._conditions(flow)
@@ -73,9 +70,6 @@ class ExplainCommands:
         return [[f"{_LONG}; the answer comes here."]]
 
     def stats(self, flows: Sequence[flow.Flow]) -> mitmproxy.types.Data:
-        """Count what became of the tool calls in flows: by model and dialect, and by reason; and how many replies of
-        each model on each server came with which damage.
-        """
         table = outcome_counts(reports_by_server(flows))
         return cast("mitmproxy.types.Data", in_lines(table) if _in_mitmweb() else _fitting(table, in_lines))
 

@@ -31,15 +31,12 @@ class ExportCommands:
         self._stopped = False
 
     def done(self) -> None:
-        """mitmproxy stops or reloads the addon: an export that is being written is cancelled."""
         self._stopped = True
 
     def formats(self) -> Sequence[str]:
-        """The formats for other programs."""
         return list(FORMATS)
 
     def export(self, format: str, flows: Sequence[flow.Flow], path: mitmproxy.types.Path) -> None:  # noqa: A002
-        """Write what the addon knows of flows to a file that only its owner can read, for other programs."""
         ours = [one for one in flows if isinstance(one, http.HTTPFlow) and (has_report(one) or failure_report(one))]
         if not ours:
             raise exceptions.CommandError("the addon has read none of these flows")

@@ -40,19 +40,12 @@ class JudgeCommands:
         self._replies = RecordedReplies(config_file)
 
     def judge(self, flows: Sequence[flow.Flow]) -> None:
-        """Read the replies of flows again, as the upstream sent them, with today's configuration. Their verdicts,
-        comments and marks change, their bodies do not.
-        """
         self._judge(flows, "again")
 
     def policies(self) -> Sequence[str]:
-        """The policies by which text is a call; `file` is the one that the configuration names."""
         return [*_POLICIES, _FILE]
 
     def policy(self, flows: Sequence[flow.Flow], policy: str) -> None:
-        """Read the replies on the routes of these flows by another policy until mitmproxy stops, new ones too, and
-        judge these flows again.
-        """
         how = f"again, by the policy {policy}" if policy != _FILE else "again"
         if _is_small(flows):
             self._set_policy(self._routes(flows), policy)

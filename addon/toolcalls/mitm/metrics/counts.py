@@ -62,7 +62,7 @@ class Metrics:
 
     @property
     def url(self) -> str:
-        """What Prometheus asks for."""
+        """The address that Prometheus reads."""
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"http://{host}:{self._server.server_port}/metrics"
 
@@ -115,7 +115,7 @@ class Metrics:
             self._metrics[names.FAILED].labels(str(flow.response.status_code)).inc()
 
     def close(self) -> None:
-        """Answer nobody any more."""
+        """Stop the server. The gauges of this process no longer count."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

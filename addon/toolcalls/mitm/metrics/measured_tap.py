@@ -58,7 +58,6 @@ class MeasuredTap(ResponseTap):
         return out
 
     def abort(self) -> None:
-        """The connection broke."""
         super().abort()
         self._forget()
 

@@ -75,5 +75,5 @@ class _Messages:
         return self._said.get(key) or self._known.get(key)
 
     def add(self, messages: Sequence[Message]) -> None:
-        """Know these, too."""
+        """Remember these messages as well."""
         self._said.update(((one.role, one.digest), one) for one in messages)

@@ -33,16 +33,13 @@ class _View(contentviews.Contentview):
 
     @property
     def name(self) -> str:
-        """As the view's own."""
         return self._name
 
     @property
     def syntax_highlight(self) -> SyntaxHighlight:
-        """As the view's own."""
         return self._colours
 
     def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
-        """As the view's own."""
         shown: str = self._loaded().prettify(data, metadata)
         return shown
 

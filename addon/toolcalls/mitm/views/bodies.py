@@ -48,7 +48,7 @@ class _BodyView(contentviews.Contentview):
         return 0.1 if is_ours(metadata) else -1
 
     def lines(self, reply: Reply) -> Iterator[str]:
-        """What is shown."""
+        """The lines that are shown."""
         raise NotImplementedError
 
 

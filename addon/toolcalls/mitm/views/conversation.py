@@ -186,7 +186,7 @@ class _Turns:
         self._size = max(256, min(4096, _MOST_TEXT // max(1, len(conversation.turns))))  # characters of one text
 
     def lines(self, turn: Turn, *, changed: bool = False) -> Iterator[str]:
-        """One message."""
+        """The lines of one message."""
         self._number += 1
         first = turn.blocks[0] if turn.blocks else None
         if self._small.note and isinstance(first, Text) and first.text == self._small.note:
