@@ -163,7 +163,7 @@ def _text(data: bytes) -> str:
 
 
 def line(entry: dict[str, Any]) -> bytes:
-    """A line of an index."""
+    """One entry of an index as a line of ASCII."""
     return json.dumps(entry, separators=(",", ":")).encode("ascii") + b"\n"
 
 

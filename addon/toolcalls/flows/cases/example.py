@@ -84,7 +84,7 @@ class Example:
 
     @property
     def size(self) -> int:
-        """Characters, of everything."""
+        """The characters of the text, and of tools and request as JSON."""
         return len(self.text) + len(json.dumps([self.openai_tools, self.request], ensure_ascii=False))
 
 

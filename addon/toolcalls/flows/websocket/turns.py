@@ -176,7 +176,7 @@ class Side:
 
     @property
     def body(self) -> bytes:
-        """All of it."""
+        """The lines as one body."""
         return b"".join(self.lines)
 
     @property
