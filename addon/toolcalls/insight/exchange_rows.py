@@ -55,7 +55,7 @@ def kinds_of(turn: Turn) -> list[str]:
 
 
 def as_json(rows: Sequence[Sequence[Any]]) -> str:
-    """The rows as JSON."""
+    """The rows and the names of their columns as one JSON object."""
     return json.dumps({"names": NAMES, "rows": rows}, ensure_ascii=False, separators=(",", ":"))
 
 

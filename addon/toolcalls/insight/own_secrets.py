@@ -48,7 +48,7 @@ class OwnSecrets:
         return re.compile(self._text.pattern.encode("utf-8", "surrogateescape"))
 
     def text(self, text: str) -> str:
-        """A text without them."""
+        """A text in which each secret is `REDACTED`."""
         # An expression of several texts takes many times as long as a search for each, and hardly a text holds one.
         return self._text.sub(REDACTED, text) if any(form in text for form in self._forms) else text
 

@@ -58,7 +58,7 @@ class Block:
 
 
 def quoted(id_: str) -> str:
-    """An id in an address."""
+    """An id, escaped for a URL."""
     return quote(id_, safe="", errors="backslashreplace")
 
 

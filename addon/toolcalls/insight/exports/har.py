@@ -36,7 +36,7 @@ def document(entries: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def text(entries: list[dict[str, Any]]) -> str:
-    """The same as JSON."""
+    """The `document` as JSON."""
     return json.dumps(document(entries), indent=1) + "\n"
 
 

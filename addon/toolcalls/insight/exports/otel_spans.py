@@ -127,7 +127,7 @@ class SessionSpans:
         return self.maker.begin((self.trace, digest(8, self.name, key)), name, parent, start, kind, attributes)
 
     def chat(self, turn: Turn, record: ExchangeRecord, reply: Reply, parent: Context | None) -> Span:
-        """One exchange."""
+        """The span of one exchange with a model."""
         attributes: dict[str, Any] = {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": _PROVIDERS.get(turn.wire, turn.wire),
