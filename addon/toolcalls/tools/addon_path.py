@@ -9,6 +9,5 @@ ADDON = Path(__file__).resolve().parents[1] / "mitm" / "addon.py"
 
 
 def run(arguments: Namespace) -> int:  # noqa: ARG001 - every command is called so
-    """The command."""
     write_line(str(ADDON))
     return 0

@@ -9,7 +9,6 @@ _LISTED = 12  # names that an error lists; of more it says the nearest
 
 
 def _did_you_mean(word: str, known: Collection[str]) -> str:
-    """A question that names the known word which is most like this one, "" for none."""
     from toolcalls.config.mistakes import did_you_mean
 
     return did_you_mean(word, known)
@@ -24,7 +23,6 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
-        """As argparse's."""
         rest = self.get_default("rest")
         if rest is None or args is None:
             return super().parse_known_args(args, namespace)

@@ -10,7 +10,6 @@ from toolcalls.wires import all_wires
 
 
 def run(arguments: Namespace) -> int:
-    """The command."""
     path = default_path() if arguments.file is None else Path(arguments.file)
     try:
         config = load(path, all_dialects(), all_wires())

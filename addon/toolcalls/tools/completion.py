@@ -8,6 +8,5 @@ from toolcalls.streams import encode, write_output
 
 
 def run(arguments: Namespace) -> int:
-    """The command."""
     write_output(encode(shtab.complete(arguments.parser, arguments.shell) + "\n"))
     return 0

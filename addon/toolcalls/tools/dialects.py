@@ -24,7 +24,6 @@ _SAMPLE = Call("read_file", '{"path":"a.txt"}')
 
 
 def run(arguments: Namespace) -> int:
-    """The command."""
     if arguments.json:
         write_line(as_json([_record(name) for name in all_dialects()], pretty=sys.stdout.isatty()))
         return 0

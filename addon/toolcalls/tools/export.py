@@ -20,7 +20,6 @@ _SECONDS = 5.0  # for a collector's answer
 
 
 def run(arguments: Namespace) -> int:
-    """The command. Raises BadInput."""
     config = configuration(arguments.config)
     output: str = arguments.output
     files = files_of(arguments.files)

@@ -14,7 +14,6 @@ from toolcalls.tools.archive.progress import Progress
 
 
 def run(arguments: Namespace) -> int:
-    """The command. Raises BadInput."""
     kept = left_out = 0
     with written(arguments.output, inputs=[arguments.file]) as file, Progress([arguments.file]) as progress:
         for _, _, flow in progress.flows():

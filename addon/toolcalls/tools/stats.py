@@ -18,7 +18,6 @@ from toolcalls.tools.options import configuration
 
 
 def run(arguments: Namespace) -> int:
-    """The command. Raises BadInput."""
     config = configuration(arguments.config)
     found = Conformance()
     files = files_of(arguments.files)

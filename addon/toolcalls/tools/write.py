@@ -30,7 +30,6 @@ class _Object(list[tuple[str, Any]]):
 
 
 def run(arguments: Namespace) -> int:
-    """The command. Raises BadInput."""
     tools = read_tools(arguments.tools)
     if arguments.dialect is not None:
         one_of(arguments.dialect, all_dialects(), "--dialect")

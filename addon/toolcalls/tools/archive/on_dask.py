@@ -82,7 +82,7 @@ def _same[T](value: T) -> T:
 
 
 def _work(job: Job[Any], part: Part, version: str) -> Any:
-    """On a worker."""
+    """Do a part on a worker. Raises BadInput where the worker has another version."""
     if version != __version__:
         raise BadInput(f"a worker has version {__version__} of toolcalls, and this is {version}: install the same")
     return job(part)

@@ -100,7 +100,6 @@ ANSWER: dict[str, Any] = {
 
 
 def run(arguments: Namespace) -> int:
-    """The command. Raises BadInput."""
     if arguments.schema:
         write_line(as_json({"line": LINE, "answer": ANSWER}, pretty=True))
         return 0

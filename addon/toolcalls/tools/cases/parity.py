@@ -111,7 +111,6 @@ class Parity:
         return self._sum.right == self._sum.cases - self._sum.skipped
 
     def add(self, dialect: str, outcome: Outcome) -> None:
-        """One case."""
         self._rows.setdefault(dialect, _Row()).add(outcome)
         self._sum.add(outcome)
 

@@ -121,7 +121,7 @@ def _before(
 
 
 def _baseline(path: str) -> dict[str, Any]:
-    """An earlier output, by flow."""
+    """An earlier output by flow, without those that were unread. Raises BadInput."""
     data = json.loads(read_json(path))
     found = data.get("flows") if isinstance(data, dict) else None
     if not isinstance(found, list) or not all(isinstance(one, dict) and "flow" in one for one in found):

@@ -94,7 +94,6 @@ class _Whole:
         self._empty = True
 
     def add(self, result: Mapping[str, Any]) -> None:
-        """One more result."""
         made = as_json(result, pretty=self._pretty)
         between = "" if self._empty else ",\n" if self._pretty else ", "
         self._file.write(encode(between + (indent(made, "    ") if self._pretty else made)))

@@ -32,7 +32,7 @@ class Summary:
         self._changed: dict[str, Counter[str]] = defaultdict(Counter)  # what is in flows that have changed
 
     def add(self, result: Mapping[str, Any]) -> None:
-        """One compared flow (`judged_flow.compare`)."""
+        """Count one compared flow (`judged_flow.compare`)."""
         change = result["change"]
         self.changes[change] += 1
         if change == "unread":

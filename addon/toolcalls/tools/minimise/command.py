@@ -40,7 +40,6 @@ _SHAPE = "{n:.0f} of at most {total:.0f} s |{bar}|{postfix}"
 
 
 def run(arguments: Namespace) -> int:
-    """The command. Raises BadInput."""
     if arguments.expect is not None and (arguments.against or arguments.against_python):
         raise BadInput("--expect names what should come, and --against what to compare with; give one of them")
     if arguments.against and arguments.against_python:

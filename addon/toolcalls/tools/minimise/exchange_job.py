@@ -105,7 +105,7 @@ class ExchangeJob:
         return replace(self, about=about, request=_mapped(self.request, new), parts=parts)
 
     def strings(self) -> Iterator[str]:
-        """All of these."""
+        """Every string in the request and in what was said."""
         for value in (self.request, *(part.said for part in self.parts)):
             yield from _strings(value)
 

@@ -51,7 +51,7 @@ def sign_of(verdict: Verdict | Mapping[str, Any], tools: Collection[str]) -> Sig
 
 
 def signs(example: Example) -> list[Sign]:
-    """Our own verdicts."""
+    """The signs of our own verdicts."""
     return _signs(example, read(example).verdicts)
 
 
@@ -61,7 +61,7 @@ def _signs(example: Example, verdicts: Iterable[Verdict | Mapping[str, Any]]) ->
 
 
 def both(one: Shows, other: Shows) -> Shows:
-    """Both show it."""
+    """What shows both."""
     return lambda example: one(example) and other(example)
 
 

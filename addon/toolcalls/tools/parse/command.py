@@ -37,7 +37,6 @@ _CUT = frozenset({"length", "content_filter", "cut"})
 
 
 def run(arguments: Namespace) -> int:
-    """The command. Raises BadInput."""
     tools = read_tools(arguments.tools)
     route = Route(dialects=dialects_of(arguments.dialect), policy=policy_of(arguments.policy))
     if arguments.jsonl:

@@ -120,7 +120,7 @@ def _exchange_line(entry: dict[str, Any]) -> str:
 
 
 def show(arguments: Namespace) -> int:
-    """One exchange. Raises BadInput."""
+    """Show one exchange, or write its flow to a file. Raises BadInput."""
     place, found = _one(arguments)
     if arguments.output:
         with written(arguments.output) as file:

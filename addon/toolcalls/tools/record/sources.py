@@ -34,12 +34,12 @@ class Found:
 
     @property
     def id(self) -> str:
-        """The flow's."""
+        """The flow's id."""
         return str(self.entries[0].get("id", "")).partition(".")[0]
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """The bytes of the flow."""
         return len(self.data) if self.data is not None else int(self.entries[0]["length"])
 
     def read(self) -> bytes:

@@ -28,7 +28,6 @@ EVERYTHING = 1 << 40  # exchanges
 
 
 def run(arguments: Namespace) -> int:
-    """The command. Raises BadInput."""
     config = configuration(arguments.config)
     sessions = Sessions(EVERYTHING)
     journals = [path for path in arguments.files if _is_journal(path)]

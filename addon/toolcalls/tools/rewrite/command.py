@@ -52,7 +52,6 @@ _OK, _ERRORS = 200, 400  # the status of a job's reply where it says none; the f
 
 
 def run(arguments: Namespace) -> int:
-    """The command. Raises BadInput."""
     given: dict[str, Any] = {name: getattr(arguments, name) for name in OPTIONS}
     given["config"] = _config(arguments.config) if arguments.config else None
     if arguments.route and not arguments.config:

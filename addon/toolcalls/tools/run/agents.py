@@ -15,7 +15,7 @@ class Trial:
 
     versions    of the agent
     month       when, as people write it
-    run         by which ways `toolcalls run` led it; () for none
+    run         by which ways `toolcalls run` pointed it at the proxy; () for none
     by_hand     by which ways a proxy was used that was started by hand; () for none
     but         what else is to be said, "" for nothing
     """

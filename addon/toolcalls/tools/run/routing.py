@@ -1,6 +1,6 @@
 """How an agent's requests get to the proxy: by its base URL (reverse), or as through any proxy (forward).
 
-A base URL that the user has set, or names with `--upstream`, is led through a reverse proxy: nothing else of the
+A base URL that the user has set, or names with `--upstream`, is reached through a reverse proxy: nothing else of the
 agent's traffic passes, and no certificate is needed. Everything else goes by the forward proxy.
 """
 
@@ -24,7 +24,7 @@ class Routing:
     agent         of the table
     modes         mitmproxy's, each with its port
     command       the agent's, with what its base URL needs
-    environment   variables that lead the agent to the proxy, beside those for certificates
+    environment   variables that point the agent at the proxy, beside those for certificates
     forward       the port of the forward proxy; None for base URLs
     """
 

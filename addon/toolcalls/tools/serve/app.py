@@ -172,7 +172,7 @@ class _Clock:
         self._began = asyncio.get_running_loop().time()
 
     async def until(self, moment: float) -> None:
-        """Raises ClientLeft."""
+        """Wait for a moment of the reply. Raises ClientLeft."""
         wait = self._began + moment - asyncio.get_running_loop().time()
         if wait > 0:
             await asyncio.wait([self.left], timeout=wait)

@@ -25,7 +25,6 @@ from toolcalls.tools.serve.server import HOST, listening, server_for
 
 
 def run(arguments: Namespace) -> int:
-    """The command. Raises BadInput."""
     faults, ignored = _faults(arguments.fault), _patterns(arguments.ignore)
     recordings = _recordings(arguments.files, arguments.side)
     if not recordings:

@@ -79,7 +79,7 @@ class Recording:
 
     @property
     def body(self) -> bytes:
-        """All of it."""
+        """The pieces joined."""
         return b"".join(piece.data for piece in self.pieces)
 
 
