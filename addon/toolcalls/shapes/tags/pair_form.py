@@ -78,7 +78,7 @@ class Pairs:
         """What is in front of a value, None where nothing does.
 
         damaged   also where the key's opening tag or the value's is missing, and the call lacks this key
-        strays    the tags that may then be in front of it
+        strays    the tags that may come before it in that case
         """
         key = yield from self._tags.whole_key(scan, ahead)
         if key is None and damaged:
