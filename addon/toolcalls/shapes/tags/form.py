@@ -282,7 +282,6 @@ class TagForm:
         return (escaped_tag if self.escaped else named_tag)(scan, self.call_tag, ahead)
 
     def parameter_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
-        """The parameter's opening tag that is here."""
         if self.names == "assigned":
             return assigned_parameter(scan, self.parameter_tag, ahead)
         return (escaped_tag if self.escaped else named_tag)(scan, self.parameter_tag, ahead)

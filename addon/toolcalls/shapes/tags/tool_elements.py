@@ -264,7 +264,6 @@ class _Inside:
         self.second = self._closers.second | {tag[1] for tag in self._opening}
 
     def at(self, scan: Scanner, ahead: int = 0) -> Step[tuple[str, int]]:
-        """The kind and the length of the tag that is here; ("", 0) for none."""
         kind, length = yield from self._closers.at(scan, ahead)
         if kind:
             return kind, length
@@ -289,7 +288,6 @@ class _Behind:
         return (yield from self._end.at(scan, ahead))[1] > 0
 
     def stops_short(self, scan: Scanner, ahead: int = 0) -> bool:
-        """Whether the text has ended inside one of them, or right before one."""
         return scan.stops_short(self._tags, ahead) or self._end.stops_short(scan, ahead)
 
 
@@ -344,7 +342,6 @@ class _Element:
         return True
 
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:  # noqa: ARG002 - `goes_on` knows
-        """Whether a parameter is here that the call has already."""
         yield from ()
         return False
 
