@@ -45,7 +45,7 @@ class _Step3(TagForm):
         return *_BEGIN, *_LEAD[0], *_LEAD[2], *_WORD, "<steptml:invoke"
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-        """All calls of a block."""
+        """Read a block and its calls, or calls without a block."""
         wrapped = yield from scan.among(_BEGIN)
         scan.take(len(wrapped or ""))
         begun = own = False
