@@ -87,14 +87,12 @@ class Write(Stage):
         return self._trip.holds_nothing
 
     def passed(self, piece: str) -> bool:
-        """A piece of text has left; always True."""
         self._before.add(piece)
         self._shows(piece)
         return self._trip.passes()
 
     @property
     def adds_at_end(self) -> bool:
-        """Whether text of our own leaves behind everything else."""
         return self._trip.adds_at_end or bool(self._texts)
 
     def feed(self, items: Iterable[Item]) -> Iterator[Item]:
