@@ -95,7 +95,7 @@ class SharedStore:
         return nothing if found is None else found
 
     def keep(self, values: Mapping[str, bytes]) -> None:
-        """Store values, sometime soon."""
+        """Store values in the background. Long ones are left out, and all of them while too many wait."""
         fitting = {key: value for key, value in values.items() if len(value) <= self._limit}
         if not fitting or len(self._tasks) >= WAITING:
             return

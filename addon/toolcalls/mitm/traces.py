@@ -57,7 +57,7 @@ class Traces:
         self._thread.start()
 
     def add(self, flow: http.HTTPFlow) -> None:
-        """A live flow has ended."""
+        """Queue a live flow that has ended."""
         try:
             self._flows.put_nowait(flow)
         except Full:

@@ -31,25 +31,25 @@ class Commands:
         self._export: ExportCommands | None = None
 
     def explaining(self) -> "ExplainCommands":
-        """What shows tables."""
+        """The commands that show tables."""
         from toolcalls.mitm.commands.explain import ExplainCommands  # noqa: PLC0415 - when a command runs
 
         return ExplainCommands(self._config_file)
 
     def judging(self) -> "JudgeCommands":
-        """What changes the reports of flows."""
+        """The commands that change the reports of flows."""
         from toolcalls.mitm.commands.rejudge import JudgeCommands  # noqa: PLC0415 - when a command runs
 
         return JudgeCommands(self._config_file)
 
     def copying(self) -> "CopyCommands":
-        """What copies calls."""
+        """The commands that copy calls."""
         from toolcalls.mitm.commands.copy_call import CopyCommands  # noqa: PLC0415 - when a command runs
 
         return CopyCommands(self._config_file)
 
     def exporting(self) -> "ExportCommands":
-        """What writes flows to files; one, since it knows what it is writing."""
+        """The commands that write flows to files: one object, since it knows what it is writing."""
         from toolcalls.mitm.commands.export import ExportCommands  # noqa: PLC0415 - when a command runs
 
         if self._export is None:

@@ -11,7 +11,7 @@ _Choice: Any = mitmproxy.types.Choice
 
 
 def command_named[F: Callable[..., Any]](name: str) -> Callable[[F], F]:
-    """The method is a command."""
+    """Declares a method as the command of this name."""
     return cast("Callable[[F], F]", command.command(name))
 
 

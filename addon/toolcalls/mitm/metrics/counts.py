@@ -138,7 +138,7 @@ class _Bounded:
         self._known: set[str] = set()
 
     def label(self, value: str) -> str:
-        """The value to count under."""
+        """The value to count under: redacted and shortened, or `OTHER`."""
         value = redacted_text(value)[:_LENGTH]
         if value not in self._known:
             if len(self._known) == _VALUES:

@@ -33,7 +33,7 @@ class Excerpt:
 
     @property
     def frames(self) -> tuple[Frame, ...]:
-        """All of them in order."""
+        """The first frames, then the last ones."""
         return self.head + self.tail
 
 
