@@ -235,7 +235,7 @@ def _said(block: Block) -> str:
 
 
 def _any(body: Body, known: Known) -> Iterator[tuple[Message, list[str]]]:
-    """The messages of any API."""
+    """The messages in the body of any API, by the names that their members usually have."""
     for key in ("system", "instructions", "systemInstruction", "system_instruction"):
         if said := rawjson.value(body.members.get(key)):
             yield _message("system", list(strings(said)), (), 0, known), []

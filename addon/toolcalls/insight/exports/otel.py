@@ -50,7 +50,7 @@ def spans_of(
 
 
 def _write(session: SessionSpans, turns: Sequence[tuple[Turn, ExchangeRecord]]) -> None:
-    """All spans of a session."""
+    """Write all spans of a session."""
     answered: dict[str, float] = {}
     for turn, _ in reversed(turns):
         answered.update(dict.fromkeys(turn.request.answered, turn.started))
