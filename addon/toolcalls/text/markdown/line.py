@@ -24,7 +24,7 @@ class LineTail:
         self.pieces: deque[str] = deque(maxlen=REACH)
 
     def note(self, text: str) -> None:
-        """The line goes on."""
+        """Add text to the line."""
         if text:
             self.pieces.append(text[-REACH:])
             if len(text) >= _SHORT:
