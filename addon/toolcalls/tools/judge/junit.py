@@ -30,7 +30,7 @@ class JUnit:
         self._latest = ""
 
     def add(self, result: Mapping[str, Any]) -> None:
-        """One compared flow."""
+        """Add one compared flow as a test case to the suite of its file."""
         file = visible(result["file"])
         counts, places = self._counts.setdefault(file, Counter()), self._places.setdefault(file, [])
         about = " ".join(filter(None, (result["path"], result.get("model"), result["flow"])))

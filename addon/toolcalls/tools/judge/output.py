@@ -54,7 +54,7 @@ class Output:
         return self._files.enter_context(TemporaryFile())
 
     def add(self, result: Mapping[str, Any]) -> None:
-        """One compared flow (`judged_flow.compare`)."""
+        """Write one compared flow (`judged_flow.compare`), and count it."""
         self.summary.add(result)
         if self._junit is not None:
             self._junit.add(result)

@@ -51,12 +51,12 @@ class _Steps:
         return self._first(example, [replace(example, finish="stop")])
 
     def tools(self, example: Example) -> Example:
-        """Fewer tools."""
+        """The example with fewer tools."""
         kept = self._fewer(example.tools, lambda tools: replace(example, tools=tuple(tools)))
         return replace(example, tools=tuple(kept))
 
     def messages(self, example: Example) -> Example:
-        """Fewer and shorter messages."""
+        """The example with fewer and shorter messages."""
         kept = self._fewer(example.messages, lambda messages: replace(example, messages=tuple(messages)))
         example = replace(example, messages=tuple(kept))
         for place in range(len(example.messages)):

@@ -66,7 +66,7 @@ def both(one: Shows, other: Shows) -> Shows:
 
 
 def keeps(sign: Sign) -> Shows:
-    """A candidate has this verdict."""
+    """What shows that a candidate has this verdict."""
     return lambda example: sign in signs(example)
 
 
