@@ -1,8 +1,8 @@
 """`toolcalls run -- COMMAND`: starts mitmproxy with the addon, and an agent whose requests go through it.
 
 In: the agent's command as it would be typed. Out: the agent in this terminal, with its input, output and signals; its
-exit status; on standard error, at the end, what became of its calls. The variables that lead the agent to the proxy are
-set for it alone, and files that they name lie in a folder that is removed.
+exit status; on standard error, at the end, what became of its calls. The variables that point the agent at the proxy
+are set for it alone, and files that they name lie in a folder that is removed.
 """
 
 import os
