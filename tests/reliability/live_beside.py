@@ -38,9 +38,9 @@ FAULTS = [
     *(("feed", number) for number in (1, 2, 5, 9)),
     *(("_stream", number) for number in (1, 3)),
     *(("_text_alone", number) for number in (1, 2)),
-    *(("_take", number) for number in (1, 2)),
-    *(("_apply", number) for number in (1, 2)),
-    *(("_bytes", number) for number in (1, 2)),
+    *(("_take_through", number) for number in (1, 2)),
+    *(("_move", number) for number in (1, 2)),
+    *(("_write", number) for number in (1, 2)),
     ("close", 1),
     ("_cut", 1),
 ]
