@@ -1,12 +1,12 @@
-"""The short ways of a lane, composed here alone of what the stages of its row offer, for native and text clients alike.
+"""The short ways of a lane, for native and text clients alike: the one place that composes them from the stages.
 
-Most frames of a reply hold one of three things to which nothing can happen: text that is none of a call, a piece of an
+Most frames of a reply hold one of three things that nothing can happen to: text outside of calls, a piece of an
 argument inside a call in text, or such a piece of a native call. Each has a way of its own past the stages, which does
-what they would do. It says no where anything else may happen, and then the long way through the row takes over; so a
-stage is asked last that cannot be asked twice.
+what they would do. It says no where anything else may happen, and then the long way through the row takes over. So a
+stage that cannot be asked twice is asked last.
 
-All else that is short is not about lanes: that a frame is known by its bytes (`exchange.py`, `argument_pieces.py`), and
-that a frame whose text is all decided needs no queue (`LaneFrames.apply_at_once`).
+Two other shortcuts are not about lanes: a frame is known by its bytes (`known_frames.py`), and a frame whose text is
+decided at once needs no queue (`LaneFrames.apply_at_once`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
