@@ -3,12 +3,13 @@
 import base64
 import json
 import struct
+from itertools import takewhile
 from typing import Any
 from zlib import crc32
 
 import pytest
 from botocore.eventstream import EventStreamBuffer, ParserError
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from support.exchanges import of_request, run
@@ -95,6 +96,7 @@ def test_frames_are_botocores_messages_wherever_they_are_cut(body: bytes, edges:
 
 
 @given(bodies, st.integers(0, 400), st.integers(1, 255), places)
+@example(message(b"{}") * 2, 0, 1, [len(message(b"{}"))])
 def test_what_botocore_refuses_passes_unread(body: bytes, place: int, flip: int, edges: list[int]) -> None:
     """One byte is another. From there on no message is read, and all bytes leave."""
     if not body:
@@ -106,8 +108,8 @@ def test_what_botocore_refuses_passes_unread(body: bytes, place: int, flip: int,
     for chunks in ([damaged], cut(damaged, edges), one_byte(damaged)):
         splitter = EventStream()
         frames = read(splitter, chunks)
-        sound = [frame for frame in frames if _is_message(frame.raw)]
-        assert len(sound) == len(found)
+        # What follows the damage leaves in the pieces it came in, and one of these may be a whole message by chance.
+        assert sum(1 for _ in takewhile(lambda frame: _is_message(frame.raw), frames)) == len(found)
         assert bool(splitter.broken) == refused
         results.append((payloads(frames), splitter.broken))
     assert results[0] == results[1] == results[2]
