@@ -19,7 +19,16 @@ from toolcalls.shapes.tags.call_body import read_call
 from toolcalls.shapes.tags.call_end import Parameters, block_end, leaked_word
 from toolcalls.shapes.tags.content import Content, Escaped, Printed
 from toolcalls.shapes.tags.entities import escape_attribute
-from toolcalls.shapes.tags.opening_tag import Tag, assignable, assigned_call, assigned_parameter, escaped_tag, named_tag
+from toolcalls.shapes.tags.opening_tag import (
+    Head,
+    Tag,
+    assignable,
+    assigned_call,
+    assigned_parameter,
+    escaped_tag,
+    lost_tag,
+    named_tag,
+)
 from toolcalls.shapes.tags.tag_patterns import Parts, Tags, other_than, spelt, unbracketed, unslashed
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, UNBRACKETED, UNSLASHED
 from toolcalls.shapes.writable import check_resolved
@@ -53,6 +62,8 @@ class TagForm:
     closed       False: replies end after the last parameter, and that closes the call
     compact      a block is this dialect's only when nothing is between its first tags
     bulleted     one of `stray_words` must come before a bare call on its line
+    heads        a call is opened by what is left of its tag, so only with the name of a declared tool and in front of a
+                 parameter; () for a form whose calls have their tags
     """
 
     name: str
@@ -74,6 +85,7 @@ class TagForm:
     closed: bool = True
     compact: bool = False
     bulleted: bool = False
+    heads: tuple[Head, ...] = ()
     stray_words: tuple[str, ...] = ()
     place: OpenerPlace = "line"
 
@@ -173,9 +185,12 @@ class TagForm:
         ends = [self.call_end, *self.wrapper_ends, self.closing(self.parameter)]
         return Tags(end=ends, tag=[self.opening(self.parameter, self.call, *self.misspelt), *self._wrapper])
 
-    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:  # noqa: ARG002 - the same for all tools
-        """The wrapper's tag, and the call's where it may be bare."""
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The wrapper's tag, and the call's where it may be bare, or what is left of it."""
         wrappers = self._spelt("<", self.wrappers, ">")
+        if self.heads:
+            parameter = f"\n{self._start(self.parameter, '')[:-1]}"
+            return (*wrappers, *(head.opener(name, parameter) for name in names for head in self.heads))
         if not self.bare:
             return wrappers
         if self.names == "assigned":
@@ -200,7 +215,7 @@ class TagForm:
             return False
         wrappers = yield from self._wrappers(scan)
         begun = False
-        while (tag := (yield from self.first(scan, compact=self.compact and not begun))) is not None:
+        while (tag := (yield from self._next(scan, tools, compact=self.compact and not begun))) is not None:
             begun = True
             if not (yield from self.one(scan, sink, tools, tag)):
                 return False
@@ -210,6 +225,12 @@ class TagForm:
         if self.around != "each" and len(wrappers) != len(set(wrappers)):
             sink.note_repair("stray_tag")
         return begun and (yield from block_end(scan, sink, self, wrappers=len(wrappers)))
+
+    def _next(self, scan: Scanner, tools: Toolbox, *, compact: bool) -> Step[Tag | None]:
+        """The opening tag of the block's next call, or what is left of it."""
+        if self.heads:
+            return (yield from lost_tag(scan, self.heads, tools.names, self.parameter_here))
+        return (yield from self.first(scan, compact=compact))
 
     def _wrappers(self, scan: Scanner) -> Step[list[str]]:
         """Take the wrapper's tag, which models may begin twice, and a leaked word between it and a call's."""
@@ -338,7 +359,7 @@ class TagForm:
         if not self.wrappers or self.around == "none":
             return calls
         opener, closer = self._spelt("<", self.wrappers[0], ">")[0], self._end(self.wrappers[0])
-        return self.line.join((opener, calls, closer))
+        return self.line.join((calls, closer) if self.heads else (opener, calls, closer))
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
         name = call.name
@@ -357,7 +378,8 @@ class TagForm:
         body = self.line.join(("", *parts, "")) if parts else self.hollow
         bullet = f"{self.stray_words[0]} " if self.bulleted else ""
         closer = self._end(self.call) if self.closed or self.line else ""
-        return f"{bullet}{self._start(self.call, name)}{body}{closer}"
+        start = name.join(self.heads[0]) if self.heads else self._start(self.call, name)
+        return f"{bullet}{start}{body}{closer}"
 
     def _start(self, element: str, name: str, attributes: str = "") -> str:
         start = self._spelt("<", element)[0]

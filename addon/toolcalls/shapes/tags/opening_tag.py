@@ -9,7 +9,7 @@ What is damaged in a tag is named here, in its `repairs`. How far a look-ahead g
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -39,6 +39,41 @@ class Tag(NamedTuple):
     def is_open(self) -> bool:
         """Whether its bracket is missing."""
         return "unclosed_tag" in self.repairs
+
+
+class Head(NamedTuple):
+    """What is left of a call's opening tag: what is in front of the tool's name, and what is behind it."""
+
+    before: str
+    behind: str
+
+    def opener(self, name: str, parameter: str) -> str:
+        """How a call of this tool begins; a name alone only with its first parameter."""
+        return f"{self.before}{name}" if self.before else f"{name}{self.behind}{parameter}"
+
+
+def lost_tag(
+    scan: Scanner,
+    heads: tuple[Head, ...],
+    names: tuple[str, ...],
+    parameter: Callable[[Scanner, int], Step[Tag | None]],
+) -> Step[Tag | None]:
+    """What is left of the opening tag of a call of one of these tools, up to the parameter that comes next; None for
+    nothing."""
+    for before, behind in heads:
+        written = yield from scan.among(tuple(before + name for name in names))
+        if written is None:
+            continue
+        end = len(written)
+        if behind:
+            end = yield from scan.space(end)
+            if not (yield from scan.starts(behind, end)):
+                continue
+        name, end = written[len(before) :], (yield from scan.space(end + len(behind)))
+        first = yield from parameter(scan, end)
+        if first is not None and first.name != name:
+            return Tag(name, end, repairs=("missing_opener",))
+    return None
 
 
 # Names in attributes
