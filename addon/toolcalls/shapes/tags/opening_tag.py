@@ -58,8 +58,10 @@ def lost_tag(
     names: tuple[str, ...],
     parameter: Callable[[Scanner, int], Step[Tag | None]],
 ) -> Step[Tag | None]:
-    """What is left of the opening tag of a call of one of these tools, up to the parameter that comes next; None for
-    nothing."""
+    """What is left of the opening tag of a call of one of these tools, None for nothing.
+
+    It reaches up to a parameter's tag that has its bracket.
+    """
     for before, behind in heads:
         written = yield from scan.among(tuple(before + name for name in names))
         if written is None:
@@ -71,7 +73,7 @@ def lost_tag(
                 continue
         name, end = written[len(before) :], (yield from scan.space(end + len(behind)))
         first = yield from parameter(scan, end)
-        if first is not None and first.name != name:
+        if first is not None and "damaged_tag" not in first.repairs and first.name != name:
             return Tag(name, end, repairs=("missing_opener",))
     return None
 

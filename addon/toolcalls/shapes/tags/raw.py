@@ -8,6 +8,9 @@ opening tag (`line_end`) and one before the closing tag (what `up_to_tag` leaves
 line ends are the value's.
 """
 
+import re
+from functools import lru_cache
+
 from toolcalls.shapes.arguments import Value
 from toolcalls.text.scanner import Scanner, Step
 
@@ -18,14 +21,34 @@ def line_end(scan: Scanner) -> Step[int]:
     return len(found) if found else 0
 
 
-def up_to_tag(scan: Scanner, value: Value, mark: str = "<") -> Step[int | None]:
-    """Give `value` the text up to the next `mark`, all but a line end right before it; None when the text has ended.
+@lru_cache(maxsize=64)
+def _any_of(marks: str) -> re.Pattern[str]:
+    return re.compile(f"[{re.escape(marks)}]")
+
+
+def _find(text: str, marks: str, start: int) -> int:
+    if len(marks) == 1:
+        return text.find(marks, start)
+    found = _any_of(marks).search(text, start)
+    return -1 if found is None else found.start()
+
+
+def find_mark(scan: Scanner, marks: str, ahead: int, limit: int) -> Step[int]:
+    """The offset of the first of `marks` from `ahead` on, before `limit`; -1 for none."""
+    if len(marks) == 1:
+        return (yield from scan.find(marks, ahead, limit))
+    found = yield from scan.search(_any_of(marks), ahead, limit, 0)
+    return -1 if found is None else found.start() - scan.pos
+
+
+def up_to_tag(scan: Scanner, value: Value, marks: str = "<") -> Step[int | None]:
+    """Give `value` the text up to the next of `marks`, all but a line end right before it; None when it has ended.
 
     Returns the length of that line end, which is unread: whether it is the value's is known when the tag is.
     """
     while True:
         text, pos = scan.text, scan.pos
-        found = text.find(mark, pos)
+        found = _find(text, marks, pos)
         stop = len(text) if found < 0 else found
         kept = trailing_line_end(text, pos, stop)
         if found < 0:
@@ -36,7 +59,7 @@ def up_to_tag(scan: Scanner, value: Value, mark: str = "<") -> Step[int | None]:
             return kept
         if scan.ended:
             return None
-        scan.wake_on = value.wake_on if scan.pos == len(scan.text) else None
+        scan.wake_on = value.wake_on if scan.pos == len(scan.text) and len(marks) == 1 else None
         yield
         scan.wake_on = None
 

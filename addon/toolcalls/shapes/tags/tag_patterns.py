@@ -45,8 +45,8 @@ class Tags:
         self._longest = max(map(_length, every), default=0)
         self.second = frozenset[str]().union(*(_second(parts) for parts in every))
         """The characters that may follow the first one."""
-        self.mark = _spellings(every[0][0])[0][:1] if every else "<"
-        """The character that each begins with, where it is the same for all."""
+        self.marks = "".join(sorted(frozenset[str]().union(*map(_first, every)))) or "<"
+        """The characters that they begin with."""
 
     def at(self, scan: Scanner, ahead: int = 0) -> Step[tuple[str, int]]:
         """The kind and the length of the tag that stands `ahead` characters from here; ("", 0) for none."""
@@ -122,15 +122,21 @@ def _length(parts: Parts) -> int:
     return sum(sizes) + _MAX_BLANKS * len(parts)
 
 
-def _second(parts: Parts) -> frozenset[str]:
-    """The characters that may come after the first one."""
-    found = set(SPACE if _is_closing(parts) else " \t")
-    found.update(spelling[1:2] for spelling in _spellings(parts[0]))
-    for part in parts[1:]:
+def _first(parts: Parts) -> frozenset[str]:
+    """The characters that a tag may begin with."""
+    found = set[str]()
+    for part in parts:
         found.update(part.first if isinstance(part, PatternPart) else (spelling[:1] for spelling in _spellings(part)))
         if "" not in _spellings(part):
             break
     return frozenset(filter(None, found))
+
+
+def _second(parts: Parts) -> frozenset[str]:
+    """The characters that may come after the first one."""
+    blanks = frozenset(SPACE if _is_closing(parts) else " \t")
+    found = blanks.union(_first(parts[1:]), (spelling[1:2] for spelling in _spellings(parts[0])))
+    return (found | _second(parts[1:]) if "" in _spellings(parts[0]) else found) - {""}
 
 
 def other_than(bracket: str) -> PatternPart:
@@ -149,6 +155,11 @@ def unbracketed(*tags: Parts) -> tuple[Parts, ...]:
     """Closing tags without their bracket, with another tag after them."""
     follows = [PatternPart(rf"(?=[{SPACE}]{{0,8}}{tag[0]})", rf"[{SPACE}]{{0,8}}", "") for tag in tags]
     return tuple((*tag[:-1], behind) for tag, behind in zip(tags, follows, strict=True))
+
+
+def lost(tag: Parts) -> Parts:
+    """A tag that may have lost its first bracket; a closing one its slash as well, or have it escaped."""
+    return (("</", "<\\/", "/", "<", ""), *tag[2:]) if tag[1] == "/" else (("<", ""), *tag[1:])
 
 
 def _with(part: Part, bracket: str) -> Part:

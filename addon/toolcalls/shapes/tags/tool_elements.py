@@ -255,7 +255,7 @@ class _Inside:
     own   the kind of the element's own opening tag
     """
 
-    mark = "<"
+    marks = "<"
 
     def __init__(self, element: str, tool: str, opening: Iterable[str], own: str) -> None:
         self._closers = _closers(element, tool)

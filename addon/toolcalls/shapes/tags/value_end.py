@@ -23,8 +23,9 @@ from toolcalls.events import Repair
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Value
 from toolcalls.shapes.json.closing import RepairSink
-from toolcalls.shapes.tags.raw import up_to_tag
+from toolcalls.shapes.tags.raw import find_mark, up_to_tag
 from toolcalls.shapes.tags.tag_patterns import Tags
+from toolcalls.shapes.words import character
 from toolcalls.text.scanner import Scanner, Step
 
 # The kinds of tags that mean something inside a value.
@@ -53,8 +54,8 @@ class Inside(Protocol):
     """The tags that mean something inside a value, by their kinds."""
 
     @property
-    def mark(self) -> str:
-        """The character that each begins with."""
+    def marks(self) -> str:
+        """The characters that they begin with."""
 
     @property
     def second(self) -> frozenset[str]:
@@ -119,7 +120,7 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
     own_closers = 0  # closers that no opener in the value accounts for, after which the grammar could not go on
     opened = False  # an opener is in the value
     first = True
-    while (kept := (yield from up_to_tag(scan, value, place.inside.mark))) is not None:
+    while (kept := (yield from up_to_tag(scan, value, place.inside.marks))) is not None:
         following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
         if following and following not in place.inside.second:
             value.add(scan.take(kept + 1))
@@ -152,7 +153,7 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
             depth += bool(nested)
             size = max(1, nested)
         elif kind in _BEGIN:
-            closes = kind == REOPENED and not depth and not openers and (yield from _tag_at(scan, kept + length))
+            closes = kind == REOPENED and not depth and not openers and (yield from _tag_at(scan, place, kept + length))
             if closes and (yield from _goes_on(scan, place, kept + length)):
                 _take_closer(scan, value, kept, length, own_lines=own_lines)
                 return "wrong_closer"
@@ -192,10 +193,10 @@ def _goes_on(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
     return (yield from place.goes_on(scan, ahead)) and not (yield from place.repeats(scan, ahead))
 
 
-def _tag_at(scan: Scanner, ahead: int) -> Step[bool]:
+def _tag_at(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
     """Whether a tag or the end of the reply is here, after white space."""
     space = yield from scan.space(ahead)
-    return (yield from scan.starts("<", space)) or scan.rest() == space
+    return (yield from character(scan, space)) in place.inside.marks
 
 
 def _closes(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> Step[int | None]:
@@ -219,7 +220,7 @@ def is_quoted(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool = T
     twice   after one that is written twice it can
     """
     offset = ahead
-    while (offset := (yield from scan.find(place.inside.mark, offset, ahead + _MAX_QUOTED))) >= 0:
+    while (offset := (yield from find_mark(scan, place.inside.marks, offset, ahead + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER:
             return (yield from _closes(scan, place, offset + length, twice=twice)) is None
@@ -237,7 +238,7 @@ def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str)
     if not (yield from scan.starts(tag)):
         return
     offset = len(tag)
-    while (offset := (yield from scan.find(place.inside.mark, offset, len(tag) + _MAX_QUOTED))) >= 0:
+    while (offset := (yield from find_mark(scan, place.inside.marks, offset, len(tag) + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
         if kind == CLOSER and (yield from place.goes_on(scan, offset + length)):
             scan.take(len(tag))
