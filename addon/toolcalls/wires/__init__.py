@@ -351,6 +351,7 @@ SHARED = frozenset(
     {
         "answers",
         "bedrock_runtime",
+        "content_blocks",
         "declared_tools",
         "envelope",
         "eventstream",

@@ -12,7 +12,8 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, Codec, Part, Undivided, all_wires
 from toolcalls.wires.cohere import streamed
-from toolcalls.wires.cohere.client_stream import ClientStream, Kind
+from toolcalls.wires.cohere.client_stream import ClientStream
+from toolcalls.wires.content_blocks import Block, Kind
 
 
 class _Reading:
@@ -120,14 +121,14 @@ class Stream(Undivided):
             client.next = at
         elif kind in {"content-delta", "content-end"}:
             client.next = at + 1
-            client.open = self._kind(at), at
+            client.open = Block(self._kind(at), at)
         elif kind in {"tool-call-delta", "tool-call-end"}:
-            client.open = "call", at
+            client.open = Block("call", at, (0, at), has_arguments=True)
         elif reading.open is not None:
-            client.open = self._kind(reading.open), reading.open
+            client.open = Block(self._kind(reading.open), reading.open)
 
     def _kind(self, at: int) -> Kind:
-        return "thinking" if at in self._reading.thinking else "text"
+        return "reasoning" if at in self._reading.thinking else "text"
 
     # Contents
 
@@ -135,7 +136,7 @@ class Stream(Undivided):
         client = self._client
         if at in self._reading.thinking:
             client.emit(parts)
-            client.begin("thinking", event)
+            client.begin("reasoning", event)
             return
         own = [part for part in parts if isinstance(part[1], Text)]
         text = streamed.text_in(event)
@@ -148,23 +149,18 @@ class Stream(Undivided):
 
     def _content_told(self, event: Fields, parts: Sequence[Part], at: int) -> None:
         client = self._client
-        if at in self._reading.thinking:
-            client.emit(parts)
-            if client.open is not None and client.open[0] == "thinking":
-                client.forward(event, client.open[1])
-        elif parts and all(isinstance(one, Text) for _, one in parts):
-            client.text("".join(one.text for _, one in parts if isinstance(one, Text)), event)
-        else:
-            client.emit(parts)
+        if at not in self._reading.thinking:
+            client.told(event, parts)
+            return
+        client.emit(parts)
+        if client.open is not None and client.open.kind == "reasoning":
+            client.forward(event, client.open.index)
 
     def _content_ended(self, event: Fields, parts: Sequence[Part], at: int) -> None:
         """A content ends where the client has it open."""
-        client = self._client
-        client.emit(parts)
-        client.held = None
-        if client.open is not None and client.open[0] == self._kind(at):
-            client.forward(event, client.open[1])
-            client.open = None
+        self._client.emit(parts)
+        self._client.held = None
+        self._client.end(self._kind(at), event)
 
     # Calls
 
@@ -175,14 +171,14 @@ class Stream(Undivided):
         before, behind = _around(parts, own)
         self._client.emit(before)
         if own is not None:
-            self._client.begin_call(event, own.index)
+            self._client.begin_call(event, 0, own.index)
         self._client.emit(part for part in behind if not _is_piece_of(part, own))
 
     def _call_told(self, event: Fields, parts: Sequence[Part], at: int) -> None:
         """More of a native call. Pieces of any other in its place are that one's."""
         place = self._places.get(at, at)
         own = next((one for _, one in parts if isinstance(one, CallPiece) and one.index == place), None)
-        if own is not None and self._client.open == ("call", place):
+        if own is not None and place is not None and self._client.has_open(0, place):
             before, behind = _around(parts, own)
             self._client.emit(before)
             self._client.forward(event, place)
@@ -192,9 +188,8 @@ class Stream(Undivided):
 
     def _call_ended(self, event: Fields, parts: Sequence[Part], at: int) -> None:
         place = self._places.get(at, at)
-        if place is not None and self._client.open == ("call", place):
-            self._client.forward(event, place)
-            self._client.open = None
+        if place is not None and self._client.has_open(0, place):
+            self._client.end("call", event)
             parts = [part for part in parts if not _is_end_of(part, place)]
         self._client.emit(parts)
 
