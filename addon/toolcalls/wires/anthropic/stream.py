@@ -12,8 +12,9 @@ from toolcalls.values.conversion import quote
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, Undivided
 from toolcalls.wires.anthropic.blocks import ended, is_behind, is_call, is_text, word_of
-from toolcalls.wires.anthropic.client_stream import ClientStream, OpenBlock
+from toolcalls.wires.anthropic.client_stream import ClientStream
 from toolcalls.wires.anthropic.decoding import DELTA, START, STOP, Reading, content_of, event_of
+from toolcalls.wires.content_blocks import Block
 
 # The commonest new frame of all.
 _PIECE = b'{"type":"content_block_delta","index":%d,"delta":{"type":"input_json_delta","partial_json":%b}}'
@@ -75,7 +76,7 @@ class Stream(Undivided):
         else:
             client.next, text = reading.blocks, reading.text
         if text is not None and text in reading.lanes:
-            client.open = OpenBlock(text, "text")
+            client.open = Block("text", text)
 
     # The message begins
 
@@ -124,8 +125,8 @@ class Stream(Undivided):
             client.omit(block)
         else:
             index = client.take_place()
-            client.send(START, index=index, content_block=block)
-            client.send(STOP, index=index)
+            client.out.append({"type": START, "index": index, "content_block": block})
+            client.out.append({"type": STOP, "index": index})
 
     # Blocks
 
@@ -173,10 +174,7 @@ class Stream(Undivided):
         at = rawjson.number(event, "index", 0)
         delta = rawjson.fields(event.get("delta"))
         if rawjson.word(delta, "type") == "text_delta" and rawjson.word(delta, "text"):
-            if all(isinstance(part, Text) for _, part in parts):
-                client.text(_text_of(parts), event)
-            else:
-                client.emit(parts)
+            client.told(event, parts)
             return
         client.emit(parts)
         if at in self._reading.lanes:  # a citation, say; what it is about may be in a call by now
@@ -193,7 +191,7 @@ class Stream(Undivided):
         self._client.emit(parts)
         at = rawjson.number(event, "index", 0)
         if at in self._reading.lanes:
-            self._client.end_text(event)
+            self._client.end("text", event)
         elif (index := self._indices.get(at, at)) is not None:
             self._client.forward(event, index)
 
@@ -214,7 +212,7 @@ class Stream(Undivided):
         self._client.close()
         if rawjson.word(event, "type") == "message_stop" and (word := word_of(parts)):
             delta = {"stop_reason": rawjson.string(word), "stop_sequence": None}
-            self._client.send("message_delta", delta=delta, usage=self._reading.usage)
+            self._client.out.append({"type": "message_delta", "delta": delta, "usage": self._reading.usage})
         self._client.forward(event)
 
     def _other(self, event: Fields, parts: Sequence[Part]) -> None:
