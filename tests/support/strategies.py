@@ -150,6 +150,7 @@ _texts = st.one_of(
     st.text(max_size=12),
     st.lists(st.sampled_from([*TAGS, *NOISE, *PARTS]), max_size=5).map("".join),
     st.sampled_from(["", "\n", "\r\n", "007", "true", "null", "1e400", '"quoted"', " padded ", "[]", "{}"]),
+    st.sampled_from(["C:\temp\new", "C:\n", "a:\b", "C:\\temp\\new", 'x:"', "D:\t}", "\\bfoo\\d", "\b\\d", "\f"]),
 )
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _texts,

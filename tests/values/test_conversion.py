@@ -238,6 +238,13 @@ def test_without_a_schema_json_literals_are_inferred(text: str, expected: str) -
         (' {"a":1} ', "string", '" {\\"a\\":1} "'),
         ("null", "string", '"null"'),
         ("null", "null string", "null"),
+        ("01", "number string", '"01"'),
+        ("+49171", "integer string", '"+49171"'),
+        (".5", "number string", '".5"'),
+        ("10", "integer string", "10"),
+        ("-1.50e3", "number string", "-1.50e3"),
+        ("1", "boolean string", '"1"'),
+        ("TRUE", "boolean string", "true"),
         ("NULL", "null integer", "null"),
         ("None", "null string", "null"),
         ("none", "null string", '"none"'),
@@ -302,6 +309,15 @@ def test_to_json_is_always_strict_json(text: str, declared: frozenset[str] | Non
     result = to_json(text, declared, infer=infer)
     assert is_json(result)
     assert result.encode("utf-8")
+
+
+@given(
+    st.one_of(st.text(max_size=8), st.text(alphabet="0123456789+-.eE _x", max_size=8)),
+    st.sets(st.sampled_from(TYPES)),
+)
+def test_where_a_string_is_allowed_nothing_is_respelt(text: str, others: set[str]) -> None:
+    made = to_json(text, frozenset({"string", *others}))
+    assert json.loads(made) == joined(text) or made in {text.strip(), text.strip().lower(), "null"}
 
 
 @given(any_text)

@@ -23,7 +23,7 @@ from toolcalls.shapes.tags.xml_elements import Behind, Kept, OpeningTag, closing
 from toolcalls.shapes.tags.xml_trees import text_of
 from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import SPACE, Scanner, Step
-from toolcalls.values.conversion import STRING, Types, members, quote, to_json
+from toolcalls.values.conversion import STRING, Types, fitting, members, quote
 from toolcalls.values.toolbox import LOCAL, Toolbox
 from toolcalls.values.transducer import Transducer
 
@@ -52,7 +52,7 @@ _CALL = ("tool", "TOOL", "Tool")
 _CALL_END = tuple(f"</{name}" for name in _CALL)
 _ARGUMENTS_END = ("</arguments", "</ARGUMENTS", "</Arguments")
 _COMMENT = "<!--"
-_TABLE: Types = frozenset({"null", "integer", "number", "boolean", "string"})
+_TABLE: Types = frozenset({"null", "integer", "number", "boolean"})
 _SPECIAL = re.compile(r"[&<>\r\n]")
 
 
@@ -362,7 +362,8 @@ def _inferred(text: str, *, infer: bool) -> str:
 
 
 def _typed(text: str) -> str:
-    return quote(text) if text.strip(SPACE) == "None" else to_json(text, _TABLE)
+    trimmed = text.strip(SPACE)
+    return (None if trimmed == "None" else fitting(trimmed, _TABLE)) or quote(text)
 
 
 def _spelt(text: str, is_string: bool, place: SchemaPlace) -> str:

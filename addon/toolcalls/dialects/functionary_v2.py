@@ -6,11 +6,10 @@ the next one begins.
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
-from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, json_call
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, json_call, written_arguments
 from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -78,8 +77,8 @@ class _Functionary(Grammar):
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "between tokens")
-        members(call.arguments)
-        return f"{_FROM}\n{_RECIPIENT}{call.name}\n{_CONTENT}{call.arguments}"
+        arguments = written_arguments(call)
+        return f"{_FROM}\n{_RECIPIENT}{call.name}\n{_CONTENT}{arguments}"
 
 
 DIALECT = _Functionary()

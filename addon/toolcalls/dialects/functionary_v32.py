@@ -87,7 +87,7 @@ class _Functionary(Grammar):
             sink.mark_text()
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        checked(call)
+        call = checked(call)
         return f"{_MARK}{call.name}\n{call.arguments}"
 
 

@@ -161,7 +161,7 @@ class _Harmony(Grammar):
         return True
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        checked(call)
+        call = checked(call)
         return f"<|start|>assistant to={_PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}{call.arguments}<|call|>"
 
 

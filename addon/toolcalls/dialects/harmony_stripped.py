@@ -135,7 +135,7 @@ class _Stripped(Grammar):
         return None if name is None else (name, stop.start() - start)
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        checked(call)
+        call = checked(call)
         return f"commentary to={_PREFIX}{call.name} json{call.arguments}"
 
 

@@ -90,8 +90,8 @@ class Marker(Grammar):
         return False
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        checked(call._replace(name=call.name.strip()))
-        return f'{self.markers[0]}\n{{"tool_name": {quote(call.name)}, "parameters": {call.arguments}}}'
+        arguments = checked(call._replace(name=call.name.strip())).arguments
+        return f'{self.markers[0]}\n{{"tool_name": {quote(call.name)}, "parameters": {arguments}}}'
 
 
 def _measured(scan: Scanner, reading: Step[CallObject]) -> Step[tuple[CallObject, int]]:

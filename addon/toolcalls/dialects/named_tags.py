@@ -7,13 +7,13 @@ what the tool requires.
 """
 
 from toolcalls.shapes import About, Call, CallSink
+from toolcalls.shapes.json.json_arguments import written_arguments
 from toolcalls.shapes.tags.entities import escape_attribute
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.opening_tag import Tag, declared_attributes, other_attributes
 from toolcalls.shapes.tags.value_end import CALL_END
 from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -33,8 +33,8 @@ class _Named(TagForm):
     def write_call(self, call: Call, tools: Toolbox) -> str:
         """One call's element, with JSON in it."""
         check_resolved(call.name, tools)
-        members(call.arguments)
-        return f'<{self.call} name="{escape_attribute(call.name)}">{call.arguments}</{self.call}>'
+        arguments = written_arguments(call)
+        return f'<{self.call} name="{escape_attribute(call.name)}">{arguments}</{self.call}>'
 
 
 class _Tool(_Named):

@@ -12,12 +12,11 @@ from toolcalls.events import Repair
 from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.brokenjson import skip_json
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.json_arguments import argument_object, is_double_encoded
+from toolcalls.shapes.json.json_arguments import argument_object, is_double_encoded, written_arguments
 from toolcalls.shapes.json.json_values import whole_value
 from toolcalls.shapes.words import check_name
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -112,8 +111,8 @@ class _Narrated(Grammar):
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "in a sentence")
-        members(call.arguments)
-        return f"{_OPENERS[0]}{call.name} (call_1) with arguments: {call.arguments}"
+        arguments = written_arguments(call)
+        return f"{_OPENERS[0]}{call.name} (call_1) with arguments: {arguments}"
 
 
 DIALECT = _Narrated()

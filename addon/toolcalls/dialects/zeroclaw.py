@@ -60,8 +60,8 @@ class _Zeroclaw(Grammar):
         return (yield from _in_fence(scan, sink, tools))
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        checked(call._replace(name=call.name.strip()))
-        return f'{_FENCE}\n{{"name": {quote(call.name)}, "arguments": {call.arguments}}}\n{_FENCE_END}'
+        arguments = checked(call._replace(name=call.name.strip())).arguments
+        return f'{_FENCE}\n{{"name": {quote(call.name)}, "arguments": {arguments}}}\n{_FENCE_END}'
 
 
 def _in_fence(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:

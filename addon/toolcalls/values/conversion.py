@@ -5,7 +5,8 @@ that big integers, `1e400`, `1.10`, key order, duplicate keys and inner white sp
 respelt (`007`, `True`). Loading and dumping again would lose all of these.
 
 Types come from the declared schema (`schema.py`, whose names are here too) and are tried in the order null, integer,
-number, boolean, object, array, string. Where the schema names none, the dialect's own rule holds.
+number, boolean, object, array, string. Where a string may be as well, a number is one only as JSON writes it: `007` and
+`+49` are text then. Where the schema names none, the dialect's own rule holds.
 
 Strict JSON (RFC 8259) is recognised here by regular expressions for the flat parts and an explicit stack for nesting:
 every ready-made decoder has a depth limit (RecursionError), an integer limit or takes `NaN`, and all build values that
@@ -30,6 +31,7 @@ __all__ = [
     "canonical",
     "declared_keys",
     "escape",
+    "fitting",
     "is_json",
     "is_object",
     "items",
@@ -206,20 +208,24 @@ def to_json(text: str, types: Types | None, *, infer: bool = True) -> str:
     if types is None:
         inferred = infer and not trimmed.startswith('"') and is_json(trimmed)
         return _carried(trimmed) if inferred else quote(text)
-    fitting = _fit(trimmed, types)
-    if fitting is not None:
-        return fitting
+    found = fitting(trimmed, types)
+    if found is not None:
+        return found
     return _carried(trimmed) if "string" not in types and is_json(trimmed) else quote(text)
 
 
-def _fit(text: str, types: Types) -> str | None:
+def fitting(text: str, types: Types) -> str | None:
     """The JSON text of the first type, string left aside, that the trimmed text fits; None when none does."""
     lowered = text.lower() if len(text) <= 5 else ""
     if "null" in types and (lowered == "null" or text == "None"):
         return "null"
-    if ("integer" in types and (spelt := _integer(text))) or ("number" in types and (spelt := _decimal(text))):
+    or_text = "string" in types
+    numbers = not or_text or _number.fullmatch(text) is not None
+    if numbers and (
+        ("integer" in types and (spelt := _integer(text))) or ("number" in types and (spelt := _decimal(text)))
+    ):
         return spelt
-    if "boolean" in types and lowered in ("true", "1", "false", "0"):
+    if "boolean" in types and lowered in (("true", "false") if or_text else ("true", "1", "false", "0")):
         return "true" if lowered in ("true", "1") else "false"
     opener = text[:1]
     if ("object" in types and opener == "{") or ("array" in types and opener == "["):

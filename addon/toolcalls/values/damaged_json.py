@@ -3,7 +3,7 @@
 A bare key is tolerated where the first of all keys is one.
 
 Strategy: what does not decide yet is not consumed, and comes again in front of the next piece. An escaped object is
-decoded from escape to escape, and read as what it says. A program is held from its first entity to its end.
+decoded from escape to escape, and read as what it says.
 """
 
 import html
@@ -13,13 +13,9 @@ from typing import NamedTuple
 
 from toolcalls.events import Repair
 from toolcalls.values.json_tokenizer import decoded
-from toolcalls.values.json_tokens import ENTITIES, ENTITY_RUN, ENTITY_STOPS, ESCAPE, STRING_RUNS, STRING_STOPS
+from toolcalls.values.json_tokens import ENTITIES, ESCAPE
 from toolcalls.values.lost_escapes import end_of_value
 from toolcalls.values.transducer import Transducer
-
-# Members that hold a program. In one, `&gt;` is no text that anybody means; in a page of HTML it is.
-PROGRAMS = frozenset({"command", "commands", "cmd", "script"})
-_MAX_HELD = 65536  # characters of a program that are held
 
 
 class _Escaping(NamedTuple):
@@ -71,8 +67,6 @@ class DamagedJson(Transducer):
         self._escaping: _Escaping | None = None
         self._ends_at = -1  # the offset of the quote that ends the string, where one in it is text
         self._opened_at = -1  # the offset of the quote that opened the string
-        self._program: list[str] | None = None  # one from its first entity on
-        self._held = 0  # characters of that
 
     def feed(self, text: str, start: int = 0, *, final: bool = False) -> tuple[str, int]:
         """As the `Transducer`'s; but what does not decide yet is not consumed. `final`: no more text comes."""
@@ -81,8 +75,6 @@ class DamagedJson(Transducer):
         if self._escaping is not None:
             rest, end = self._feed_escaped(self._escaping, text, end)
             made += rest
-            self._plain = False
-        elif self._program is not None:
             self._plain = False
         return made, end
 
@@ -126,48 +118,10 @@ class DamagedJson(Transducer):
         self._opened_at = self._origin + pos
         if key and "bare_key" not in self.repairs:
             self._bare_keys = False  # from here on a word may as well be part of a string that lost its escapes
-        end = super()._open_string(quote, pos, key=key)
-        if not key and quote == '"' and self._keys and self._keys[-1] in PROGRAMS and self._escaping is not _HTML:
-            self._run, self._stops = ENTITY_RUN, ENTITY_STOPS
-        return end
-
-    def _content(self, made: str) -> None:
-        if self._program is None:
-            super()._content(made)
-            return
-        self._program.append(made)
-        self._held += len(made)
-        if self._held > _MAX_HELD:
-            self._keep_entities()
-
-    def _other_character(self, text: str, at: int) -> int:
-        if self._run is not ENTITY_RUN or text[at] not in "&<>":
-            return super()._other_character(text, at)
-        found = _HTML.escape.match(text, at)
-        if found is not None:
-            if self._program is None:
-                self._program, self._held = [], 0
-            self._program.append(found[0])
-            return found.end()
-        if _HTML.begun.match(text, at):
-            return self._wait(text, at)
-        self._keep_entities()
-        return at
-
-    def _keep_entities(self) -> None:
-        """The program was written as it is."""
-        self._run, self._stops = STRING_RUNS['"'], STRING_STOPS['"']
-        self._out += self._program or ()
-        self._program = None
+        return super()._open_string(quote, pos, key=key)
 
     def _goes_on(self, text: str, at: int) -> bool:
-        if self._is_text(text, at):
-            return True
-        if self._program is not None:
-            self._repair("entities")
-            self._out += [ENTITIES.get(part, part) for part in self._program]
-            self._program = None
-        return False
+        return self._is_text(text, at)
 
     def _is_text(self, text: str, at: int) -> bool:
         """Whether the quote at `at` does not end the string, or not for sure (`_waits`)."""

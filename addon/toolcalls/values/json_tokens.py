@@ -8,15 +8,18 @@ ESCAPE = r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})'
 # A string that is strict JSON, likewise.
 STRING = rf'"[^"\\\x00-\x1f]*+(?:{ESCAPE}[^"\\\x00-\x1f]*+)*+"'
 DIGITS = "0123456789"
+# The escapes of a string that mean one thing whatever else is in it.
+_PLAIN_ESCAPE = r'\\(?:["\\/nrt]|u[0-9a-fA-F]{4})'
 
 
 def _run(special: str) -> Callable[[str, int], re.Match[str] | None]:
-    """Matches the longest run of a string's content that is strict JSON; `special` characters end it.
+    r"""Matches the longest run of a string's content that is strict JSON; `special` characters end it.
 
-    A raw surrogate ends it as well: the grammar allows it, but UTF-8 cannot carry it.
+    So do `\b` and `\f`, which may have been meant as a backslash and a letter, and a raw surrogate: the grammar allows
+    it, but UTF-8 cannot carry it.
     """
     plain = rf"[^{special}\\\x00-\x1f\ud800-\udfff]*+"
-    return re.compile(rf"{plain}(?:{ESCAPE}{plain})*+").match
+    return re.compile(rf"{plain}(?:{_PLAIN_ESCAPE}{plain})*+").match
 
 
 def _stop(special: str) -> Callable[[str], re.Match[str] | None]:
@@ -25,15 +28,11 @@ def _stop(special: str) -> Callable[[str], re.Match[str] | None]:
 
 
 _SPECIAL = {'"': '"', "'": "\"'", "`": '"`'}  # the quotes that end a run, by the quote that opened the string
-_MARKUP = '"&<>'
-# By the quote: matches the longest run of a string's content, from an offset on, that is strict JSON.
+# By the quote: matches the longest run of a string's content, from an offset on, that is strict JSON and decided.
 STRING_RUNS = {quote: _run(special) for quote, special in _SPECIAL.items()}
-# Matches the same, up to what says whether a string was escaped for HTML.
-ENTITY_RUN = _run(_MARKUP)
 # By the same: finds what is not plain in a piece of a string's content. A piece without it is JSON as it is.
 STRING_STOPS = {quote: _stop(special) for quote, special in _SPECIAL.items()}
-ENTITY_STOPS = _stop(_MARKUP)
-# The entities that such escaping writes, as content of a JSON string.
+# The entities that escaping for HTML writes, as content of a JSON string.
 ENTITIES = {"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '\\"', "&#34;": '\\"', "&#39;": "'", "&apos;": "'"}
 # Matches what may be the beginning of an escape, at the end of a piece.
 PART_OF_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3}|x[0-9a-fA-F]?|U[0-9a-fA-F]{0,7})?\Z").match

@@ -19,23 +19,17 @@ takes the longest run that can stay as it is, and a piece that lies wholly insid
 import re
 from collections.abc import Callable
 
-from toolcalls.events import Repair
-from toolcalls.values.conversion import escape
+from toolcalls.values.json_strings import JsonStrings
 from toolcalls.values.json_tokenizer import decoded
 from toolcalls.values.json_tokens import (
     DIGITS,
     LITERALS,
     NUMBER,
-    OTHER_ESCAPE,
-    PART_OF_ESCAPE,
-    STRING_RUNS,
-    STRING_STOPS,
     WHOLE_NUMBER,
 )
 
 MAX_DEPTH = 1024  # more than a route may allow (`Route.max_depth`), so that it is the route's limit that is met
 DOUBLED = "}}"  # what closes an object that two braces opened
-_LONGEST_KEY = 256  # characters of a key that are kept
 _GAP = " \t\n\r/#"  # white space, and what begins a comment
 _SUSPECT = frozenset("/\\TFN")  # what begins no token of strict JSON
 _space = re.compile(r"[ \t\n\r]*+")
@@ -46,7 +40,7 @@ _line_end = re.compile(r"[\r\n]")
 type Path = tuple[str | None, ...]
 
 
-class Transducer:
+class Transducer(JsonStrings):
     r"""One JSON value that arrives in pieces and leaves as strict JSON.
 
     bare_keys    keys without quotes become strings: letters, digits, `_`, `$`, `-` and `.`
@@ -63,7 +57,8 @@ class Transducer:
              backticks          `a`                  → "a", after a colon or in an array
              raw_newline        control characters that are raw in a string, of any kind → their escapes
              invalid_escape     `\'` in double quotes → '; `\x41`, `\U0001f600` → the character; any other → a
-                                backslash that was meant as such
+                                backslash that was meant as such, and so are those of `\b` and `\f` in the same
+                                string, and all in a path with a drive (`backslashes`), unless not `literal`
              trailing_comma     [1,]                 → [1]
              doubled_separator  {"a":: 1,, "b": 2}   → {"a": 1, "b": 2}
              doubled_braces     {{"a": 1}}           → {"a": 1}, as templates of Python's `format` write them
@@ -78,7 +73,6 @@ class Transducer:
              nested_quotes      {"a": "say "b""}     → {"a": "say \"b\""}, by `lost_escapes`
              escaped_quotes     {\"a\": 1}           → {"a": 1}
              entities           {&quot;a&quot;: 1}   → {"a": 1}
-                                {"cmd": "a &gt; b"}  → {"cmd": "a > b"}, a program without `<`, `>` and any other `&`
     read     how many characters were consumed
 
     White space and comments before the value are dropped. A raw surrogate leaves as its escape, without a name.
@@ -91,29 +85,23 @@ class Transducer:
         only_object: bool = False,
         escaped_gaps: bool = False,
         watch: Callable[[Path, str, int], None] | None = None,
+        literal: bool = True,
     ) -> None:
+        super().__init__(literal=literal)
         self.done = False
         self.failed: str | None = None
-        self.repairs: list[Repair] = []
         self.read = 0
         self._bare_keys = bare_keys
         self._only_object = only_object
         self._gaps = _GAP + "\\" if escaped_gaps else _GAP
         self._watch = watch
-        self._waits = False  # what comes next is undecided (`damaged_json`)
         self._plain = False  # the last piece ended in the string of a value, between two characters of it
         self._state: Callable[[Transducer, str, int], int] = Transducer._value
         self._closers: list[str] = []
-        self._keys: list[str] = []  # in each of these containers, the content of the latest key
-        self._out: list[str] = []  # of the piece at hand
-        self._begun = ""  # what has come of a token that may be one of several
-        self._origin = 0  # what added to a position in the text at hand makes it an offset
         self._started = False
         self._comma: list[str] = []  # a comma that may be trailing, and the white space after it
         self._behind_comment: Callable[[Transducer, str, int], int] = Transducer._value
-        self._quote = '"'
-        self._run, self._stops = STRING_RUNS['"'], STRING_STOPS['"']
-        self._is_key = self._key_is_bare = False
+        self._key_is_bare = False
         self._part = "start"
 
     def feed(self, text: str, start: int = 0) -> tuple[str, int]:
@@ -136,8 +124,13 @@ class Transducer:
         self._origin = self.read - start + moved
         while pos < end and not (self.done or self._waits) and self.failed is None:
             pos = self._state(self, text, pos)
+        if pos + moved < start:  # what waits was consumed before
+            pos, self._begun = end, text[pos:]
         self.read += pos + moved - start
-        self._plain = self._state is Transducer._string and not (self._is_key or self._begun)
+        if self._state is Transducer._string:
+            self._plain = not (self._is_key or self._begun) and self._held is None and self._drive is None
+        else:
+            self._plain = False
         return "".join(self._out), pos + moved
 
     @property
@@ -169,7 +162,7 @@ class Transducer:
         """Whether all that was read may be the beginning of strict JSON."""
         if self.repairs or self._key_is_bare or self.failed is not None:
             return False
-        return self._state is Transducer._string or self._begun[:1] not in _SUSPECT
+        return self._state in _STRINGS or self._begun[:1] not in _SUSPECT
 
     @property
     def comma_waits(self) -> bool:
@@ -191,10 +184,6 @@ class Transducer:
     def _fail(self, reason: str, pos: int) -> int:
         self.failed = f"{reason} at offset {self._origin + pos}"
         return pos
-
-    def _repair(self, name: Repair) -> None:
-        if name not in self.repairs:
-            self.repairs.append(name)
 
     def _wait(self, text: str, pos: int) -> int:
         """What comes in the next piece says which token this is."""
@@ -228,13 +217,7 @@ class Transducer:
     def _open_string(self, quote: str, pos: int, *, key: bool) -> int:
         if quote != '"':
             self._repair("single_quotes" if quote == "'" else "backticks")
-        self._out.append('"')
-        self._quote = quote
-        self._run, self._stops = STRING_RUNS[quote], STRING_STOPS[quote]
-        self._is_key = key
-        if key:
-            self._keys[-1] = ""
-        self._state = Transducer._string
+        self._begin_string(quote, key=key)
         return pos + 1
 
     def _open_value(self, text: str, pos: int) -> int:
@@ -389,58 +372,11 @@ class Transducer:
 
     # --- states inside a token ----------------------------------------------------------------------------------------
 
-    def _string(self, text: str, pos: int) -> int:
-        found = self._run(text, pos)
-        end = found.end() if found is not None else pos
-        if end > pos:
-            self._content(text[pos:end])
-        if end == len(text):
-            return end
-        char = text[end]
-        if char == "\\":
-            return self._other_escape(text, end)
-        if char != self._quote:
-            return self._other_character(text, end)
-        if self._goes_on(text, end):
-            return end if self._waits else end + 1
-        self._out.append('"')
+    def _string_ended(self) -> None:
         if self._is_key:
             self._state = Transducer._colon
         else:
             self._ended()
-        return end + 1
-
-    def _goes_on(self, text: str, at: int) -> bool:  # noqa: ARG002 - for `damaged_json`
-        """Whether the quote at `at` does not end the string."""
-        return False
-
-    def _content(self, made: str) -> None:
-        """The string goes on."""
-        if self._is_key:
-            self._keys[-1] = (self._keys[-1] + made)[:_LONGEST_KEY]
-        self._out.append(made)
-
-    def _other_escape(self, text: str, at: int) -> int:
-        """A backslash that does not begin a whole escape of JSON."""
-        if PART_OF_ESCAPE(text, at):
-            return self._wait(text, at)
-        found = OTHER_ESCAPE[self._quote](text, at)
-        if found is None:  # it was meant as such, as in `C:\Users` and `\d`
-            self._repair("invalid_escape")
-            self._content("\\\\")
-            return at + 1
-        if found[1] is None or self._quote == '"':
-            self._repair("invalid_escape")
-        code = found[3]
-        self._content(found[1] or (f"\\u00{found[2]}" if code is None else escape(chr(int(code, base=16)))))
-        return found.end()
-
-    def _other_character(self, text: str, at: int) -> int:
-        """A double quote in single quotes, a control character or a surrogate."""
-        if text[at] < " ":
-            self._repair("raw_newline")
-        self._content(escape(text[at]))
-        return at + 1
 
     def _bare_key(self, text: str, pos: int) -> int:
         found = _bare.match(text, pos)
@@ -485,4 +421,5 @@ class Transducer:
         return end + 2
 
 
-_TOKENS = frozenset({Transducer._string, Transducer._line_comment, Transducer._block_comment})
+_STRINGS = frozenset({Transducer._string, Transducer._path})
+_TOKENS = _STRINGS | {Transducer._line_comment, Transducer._block_comment}

@@ -2,8 +2,9 @@
 
 Sound arguments pass as they come. From the first character on that is no JSON, or that begins a value of another type
 than the schema declares, all is held until the object closes, and then decided at once: mended, or as it came. After a
-comma that ends a piece, the next character says whether it is one too many; until then it waits. What was cut off, or
-is longer than is kept, leaves as it came (law 6).
+comma that ends a piece, the next character says whether it is one too many; until then it waits. So does what of a
+string says only later how its backslashes were meant. What was cut off, or is longer than is kept, leaves as it came
+(law 6).
 """
 
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ class ValueMending:
         self._schema = schema
         self._types = None if schema is None else TypeWatch(schema.types_at)
         self._json = json
-        self._reader = Transducer(bare_keys=True, only_object=True, escaped_gaps=True, watch=self._types)
+        self._reader = Transducer(bare_keys=True, only_object=True, escaped_gaps=True, watch=self._types, literal=json)
         self._end = Nesting(to_close=True)  # of what the transducer need not be able to read
         self._instead = instead
         self._came: list[str] = []  # all of the object so far
@@ -137,7 +138,13 @@ class ValueMending:
         return end if self._reader.done else -1
 
     def _passing(self) -> str:
-        """What leaves of a sound object: all that came, but for a comma at its end."""
+        """What leaves of a sound object: all that came, but for a comma at its end, and what is undecided."""
+        if self._json and self._reader.undecided_from is not None:
+            self._hold()
+            text = "".join(self._unsent)
+            at = max(0, len(text) - (self._reader.read - self._reader.undecided_from))
+            self._unsent = [text[at:]]
+            return text[:at]
         if not (self._json and self._reader.comma_waits):
             text, self._unsent = "".join(self._unsent), []
             self._let_go()
@@ -170,7 +177,7 @@ class ValueMending:
     def _meant(self, came: str) -> tuple[str, list[Repair]]:
         """The object as it was meant, and what was repaired for that."""
         made, repairs = came, list[Repair]()
-        if self._json and self._reader.repairs:
+        if self._json and self._reader.repairs and not self._reader.is_sound:
             space = came[: len(came) - len(came.lstrip(_SPACE))]
             made, repairs = space + "".join(self._made), list(self._reader.repairs)
         if self._schema is not None:

@@ -12,12 +12,11 @@ from toolcalls.shapes.code.pythonic import Block, Pythonic
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, object_of, own_arguments
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, object_of, own_arguments, written_arguments
 from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import KEY, NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 _MODULES = ("default_api.", "functions.", "tools.")
@@ -115,8 +114,8 @@ class CodeCalls(Grammar):
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "before a parenthesis")
-        members(call.arguments)
-        return f"{call.name}({call.arguments})"
+        arguments = written_arguments(call)
+        return f"{call.name}({arguments})"
 
 
 class _Line(Block):

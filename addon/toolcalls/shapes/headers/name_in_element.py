@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
 from toolcalls.shapes.json.closing import take_closer, take_surplus
-from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, own_arguments
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, own_arguments, written_arguments
 from toolcalls.shapes.spaced_closers import accept, closer_among
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 NAME_ELEMENTS = tuple(f"<{key}>" for key in NAMES)
@@ -75,6 +74,6 @@ class NameInElement(Grammar):
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "in an element")
-        members(call.arguments)
-        body = f"<name>{call.name}</name>\n<arguments>{call.arguments}</arguments>"
+        arguments = written_arguments(call)
+        body = f"<name>{call.name}</name>\n<arguments>{arguments}</arguments>"
         return f"{self.opening[0]}\n{body}\n{_closer(self.opening[0])}"

@@ -188,5 +188,5 @@ class Header:
         return f"{''.join(self.sections[:1])}{written}{''.join(self.closers[:1])}" if self.sections else written
 
     def _write_call(self, index: int, call: Call) -> str:
-        checked(call)
+        call = checked(call)
         return self.template.format(name=call.name, index=index, arguments=call.arguments)

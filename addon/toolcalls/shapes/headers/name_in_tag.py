@@ -87,6 +87,7 @@ class NameInTag(Grammar):
         yield from ()
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        if not _NO_NAME.isdisjoint(checked(call).name):
+        call = checked(call)
+        if not _NO_NAME.isdisjoint(call.name):
             raise Unwritable(f"{call.name!r} cannot stand in a tag")
         return f"{self.start}{call.name}>{call.arguments}{self.closing.format(name=call.name)}"

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from toolcalls.shapes import Call, CallSink, Grammar, OpenerPlace
 from toolcalls.shapes.json.closing import take_surplus
-from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, own_arguments
+from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, own_arguments, written_arguments
 from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 
@@ -78,6 +77,6 @@ class NameInWords(Grammar):
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "in words")
-        members(call.arguments)
+        arguments = written_arguments(call)
         before, _, after = self.layout.partition("{json}")
-        return before.replace("{name}", call.name) + call.arguments + after
+        return before.replace("{name}", call.name) + arguments + after

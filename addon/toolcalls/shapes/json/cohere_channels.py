@@ -105,6 +105,6 @@ class CohereChannels:
 
 def _item(numbered: tuple[int, Call]) -> str:
     index, call = numbered
-    checked(call)
+    call = checked(call)
     head = f'    {{"tool_call_id": "{index}", "tool_name": {quote(call.name)}'
     return f'{head}, "parameters": {call.arguments}}}'

@@ -8,6 +8,7 @@ from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.json_values import value
 from toolcalls.shapes.words import skip_past
 from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.backslashes import without_drives
 from toolcalls.values.conversion import members
 
 # What arguments begin with that are an object, or a JSON string that holds one, which may be encoded twice itself.
@@ -110,8 +111,17 @@ def is_double_encoded(written: str) -> bool:
 
 
 def checked(call: Call) -> Call:
-    """The call. Raises Unwritable for one without a name, and ValueError where its arguments are no JSON object."""
+    """The call as JSON dialects write it. Raises Unwritable for one without a name, and ValueError for arguments that
+    are no JSON object.
+    """
     if not call.name:
         raise Unwritable("a call without a name")
+    return call._replace(arguments=written_arguments(call))
+
+
+def written_arguments(call: Call) -> str:
+    """A call's arguments as the readers of JSON take them for what they are. Raises ValueError where they are no JSON
+    object.
+    """
     members(call.arguments)
-    return call
+    return without_drives(call.arguments)

@@ -227,7 +227,7 @@ class MarkedJson(Grammar):
         return f"{self.opening[0]}{self.line}{body}{self.line if closing else ''}{closing}"
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        checked(call)
+        call = checked(call)
         if self.keyed:
             return f"{{{quote(call.name)}: {call.arguments}}}"
         return f'{{"name": {quote(call.name)}, "{self.arguments}": {call.arguments}}}'

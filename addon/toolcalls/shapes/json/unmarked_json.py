@@ -108,5 +108,5 @@ class UnmarkedJson(Grammar):
         return f"{opening}\n{body}\n{closing}" if items and opening else body if items else ""
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
-        checked(call)
+        call = checked(call)
         return f'{{"name": {quote(call.name)}, "arguments": {call.arguments}}}'
