@@ -6,14 +6,10 @@ the start of a line only, directly in front of an object or of a declared tool w
 for tags with names in them.
 """
 
-import re
-from functools import partial
-
 from toolcalls.shapes import About, Call, CallSink, Grammar
-from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.headers.name_in_element import NAME_ELEMENTS, NameInElement
 from toolcalls.shapes.json.marked_json import MarkedJson
-from toolcalls.shapes.tags.value_end import closed_value
+from toolcalls.shapes.tags.pair_form import PairForm
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -30,14 +26,6 @@ tool_call>
 _TAGS = ("tool_call", "function_call", "tool_calls", "function_calls", "tool_use", "tools")
 _GAPS = ("", "\n", "\r\n")
 _DEEP_GAPS = ("", *(f"{end}{blanks}" for end in ("\n", "\r\n") for blanks in ("", "  ", "    ", "\t")))
-_LOST = r"(?:</|<|/|)"  # what may be left of a closing tag's beginning
-_HEAD = re.compile(r"(?:<?tool_call>\s*)?(?P<name>[\w.:/-]{1,200}?)\s*(?=<?arg_key>)")
-_BEGUN = re.compile(r"(?:<?tool_call>\s*)?[\w.:/-]{0,200}\s*<?a?r?g?_?k?e?y?")  # what may become one
-_KEY = re.compile(rf"<?arg_key>\s*(?P<key>[\w.:$@-]{{1,200}}?)\s*{_LOST}arg_key>\s*<?arg_value>")
-_CLOSER = re.compile(rf"{_LOST}arg_value>")
-_END = re.compile(rf"{_LOST}tool_call>")
-_MAX_LOOK = 512  # characters in which the next tag must be whole
-_LONGEST = 16  # characters of a value's closer, and some more
 
 
 class _Stripped(Grammar):
@@ -49,7 +37,7 @@ class _Stripped(Grammar):
         closing=tuple(f"{lost}{tag}>" for tag in _TAGS for lost in ("/", "</", "")),
         line="\n",
     )
-
+    _pairs = PairForm("stripped_tags", lost=True)
     _elements = NameInElement("stripped_tags", opening=tuple(f"{tag}>" for tag in _TAGS))
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -69,57 +57,10 @@ class _Stripped(Grammar):
             read = yield from self._elements.read(scan, sink, tools)
             sink.note_repair("damaged_tag")
             return read
-        head = yield from _ahead(scan, _HEAD, 0)
-        if head is None or head["name"] not in tools or (yield from _ahead(scan, _KEY, len(head.group()))) is None:
-            return False
-        scan.take(len(head.group()))
-        sink.begin(head["name"])
-        sink.note_repair("damaged_tag")
-        arguments = Arguments(sink, tools, head["name"])
-        while True:
-            scan.take((yield from scan.space()))
-            key = yield from _ahead(scan, _KEY, 0)
-            if key is None:
-                break
-            scan.take(len(key.group()))
-            value = arguments.value(tools.key(head["name"], key["key"]))
-            closed = yield from closed_value(scan, sink, _CLOSER, _LONGEST, partial(_goes_on, scan))
-            if closed is None:
-                return False
-            value.add(closed.text)
-            value.end()
-        end = yield from _ahead(scan, _END, 0)
-        if end is None and scan.cut:
-            return False
-        if end is None:
-            sink.note_repair("missing_closer")
-        scan.take(len(end.group()) if end is not None else 0)
-        arguments.end()
-        return True
+        return (yield from self._pairs.read(scan, sink, tools))
 
     def write_call(self, call: Call, tools: Toolbox) -> str:
         return self._json.write([call], tools)
-
-
-def _ahead(scan: Scanner, pattern: re.Pattern[str], ahead: int) -> Step[re.Match[str] | None]:
-    """What `pattern` matches `ahead` characters from here, which is not taken."""
-    while True:
-        at = scan.pos + ahead
-        text = scan.text[at : at + _MAX_LOOK]
-        found = pattern.match(text)
-        if found is not None or scan.ended or len(text) == _MAX_LOOK:
-            return found
-        if pattern is _HEAD and _BEGUN.fullmatch(text) is None:
-            return None
-        yield
-
-
-def _goes_on(scan: Scanner, closer: str) -> Step[bool]:
-    """Whether a key, the call's end or the end of the reply follows this closer, which is here."""
-    space = yield from scan.space(len(closer))
-    if (yield from _ahead(scan, _KEY, space)) or (yield from _ahead(scan, _END, space)):
-        return True
-    return scan.ended and not scan.cut and scan.rest() == space
 
 
 DIALECT = _Stripped()

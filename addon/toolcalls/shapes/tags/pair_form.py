@@ -183,6 +183,8 @@ class PairForm:
     suffixed    each tag may carry a suffix that the model's tokenizer knows (`<tool_call:x1>`)
     line        the line end that is written between tags; any white space is read there
     json        whether one object may be in the place of the pairs, in parentheses or without them
+    lost        brackets and slashes of its tags may be lost, and the call's own tag missing: a call begins only with
+                the name of a declared tool and in front of a key
     """
 
     name: str
@@ -196,12 +198,15 @@ class PairForm:
     suffixed: bool = False
     line: str = ""
     json: bool = False
+    lost: bool = False
     stray_words: tuple[str, ...] = ()
     place: OpenerPlace = "line"
 
     @cached_property
     def tags(self) -> PairTags:
-        return PairTags(self.call, self.key, self.value, self.wrapper, self.separator, self.kind, self.suffixed)
+        return PairTags(
+            self.call, self.key, self.value, self.wrapper, self.separator, self.kind, self.suffixed, self.lost
+        )
 
     @property
     def ends(self) -> Tags:
@@ -244,6 +249,8 @@ class PairForm:
             return None
         scan.take(opening.length)
         name = sink.begin(opening.name)
+        for repair in opening.repairs:
+            sink.note_repair(repair)
         return (yield from self.body(scan, sink, tools, name))
 
     def first(self, scan: Scanner, ahead: int = 0, tools: Toolbox | None = None) -> Step[Tag | None]:
@@ -251,6 +258,8 @@ class PairForm:
 
         tools   a pair of which half is missing counts as well, after the name of one of these; None: it does not
         """
+        if self.lost:
+            return (yield from self._lost(scan, ahead, tools.names if tools is not None else ()))
         _, length = yield from self.tags.opening[self.call].at(scan, ahead)
         if not length:
             return None
@@ -276,6 +285,17 @@ class PairForm:
         if not tool or pairs is None or (yield from pairs.head(scan, at, damaged=True)) is None:
             return None
         return Tag(tool, at - ahead)
+
+    def _lost(self, scan: Scanner, ahead: int, names: tuple[str, ...]) -> Step[Tag | None]:
+        """What is left of a call's opening tag, and the name of one of these tools, in front of a key."""
+        _, length = yield from self.tags.opening[self.call].at(scan, ahead)
+        start = (yield from scan.space(ahead + length)) if length else ahead
+        name = yield from scan.among(names, start)
+        if name is None:
+            return None
+        end = start + len(name)
+        head = yield from self.tags.head(scan, (yield from scan.space(end)))
+        return Tag(name, end - ahead, repairs=("damaged_tag",)) if head is not None else None
 
     def pairs(self, tools: Toolbox | None, name: str) -> Pairs | None:
         """The pairs of a call of this tool, None where it is not declared."""

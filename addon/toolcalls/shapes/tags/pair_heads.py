@@ -17,7 +17,8 @@ from typing import NamedTuple
 from toolcalls.events import Repair
 from toolcalls.shapes import CallSink
 from toolcalls.shapes.tags.opening_tag import Tag
-from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, unbracketed
+from toolcalls.shapes.tags.raw import find_mark
+from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, lost, unbracketed
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, HEAD, REOPENED, UNBRACKETED, WRONG
 from toolcalls.shapes.words import word
 from toolcalls.text.scanner import SPACE, Scanner, Step
@@ -81,12 +82,19 @@ class PairTags:
     separator: str
     kind: str
     suffixed: bool
+    lost: bool
 
     def _open(self, element: str) -> Parts:
-        return ("<", element, _SUFFIX, ">") if self.suffixed else ("<", element, ">")
+        whole: Parts = ("<", element, _SUFFIX, ">") if self.suffixed else ("<", element, ">")
+        return lost(whole) if self.lost else whole
 
     def _close(self, element: str) -> Parts:
-        return ("<", "/", element, _SUFFIX, ">") if self.suffixed else ("<", "/", element, ">")
+        whole: Parts = ("<", "/", element, _SUFFIX, ">") if self.suffixed else ("<", "/", element, ">")
+        return lost(whole) if self.lost else whole
+
+    def _cut(self, element: str) -> tuple[Parts, ...]:
+        """The closing tag without its bracket, where it has its others."""
+        return () if self.lost else unbracketed(self._close(element))
 
     @cached_property
     def _elements(self) -> tuple[str, ...]:
@@ -110,11 +118,11 @@ class PairTags:
     @cached_property
     def inside(self) -> Tags:
         """The tags that mean something inside a value, by kind."""
-        kinds = {CLOSER: self._close(self.value), WRONG: self._close(self.key)}
-        kinds[UNBRACKETED] = unbracketed(self._close(self.value))[0]
-        kinds |= {REOPENED: self._open(self.value), HEAD: self._open(self.key)}
-        kinds |= {CALL: self._open(self.call), CALL_END: self._close(self.call)}
-        return Tags(**{kind: [parts] for kind, parts in kinds.items()})
+        key, closed_key = self._open(self.key), self._close(self.key)
+        kinds: dict[str, tuple[Parts, ...]] = {CLOSER: (self._close(self.value),)}
+        kinds |= {HEAD: (key,), WRONG: (closed_key,)} if self.lost else {WRONG: (closed_key,), HEAD: (key,)}
+        kinds |= {UNBRACKETED: self._cut(self.value), REOPENED: (self._open(self.value),)}
+        return Tags(**kinds, **{CALL: [self._open(self.call)], CALL_END: [self._close(self.call)]})
 
     @cached_property
     def behind(self) -> Tags:
@@ -125,14 +133,15 @@ class PairTags:
     @cached_property
     def _around_key(self) -> Tags:
         """The tags that end a key, by what is there."""
-        kinds = {
-            "key_end": self._close(self.key),
-            "value": self._open(self.value),
-            "value_end": self._close(self.value),
-            "cut_key_end": unbracketed(self._close(self.key))[0],
-        }
-        kinds |= {"key": self._open(self.key), "call": self._open(self.call), "call_end": self._close(self.call)}
-        return Tags(**{kind: [parts] for kind, parts in kinds.items()})
+        return Tags(
+            key_end=[self._close(self.key)],
+            value=[self._open(self.value)],
+            value_end=[self._close(self.value)],
+            cut_key_end=self._cut(self.key),
+            key=[self._open(self.key)],
+            call=[self._open(self.call)],
+            call_end=[self._close(self.call)],
+        )
 
     def head(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
         """A key up to its value's first character, None where none stands or can come of what is here.
@@ -177,7 +186,7 @@ class PairTags:
             return None
         written = scan.text[scan.pos + start : scan.pos + end]
         key = written.strip(SPACE)
-        if not key:
+        if not key or (self.lost and not (kind == "key_end" and WORD.fullmatch(key))):
             return None
         if kind == "key_end":
             return Key(key, end + length, closed=True)
@@ -203,7 +212,7 @@ class PairTags:
     def _tag_behind(self, scan: Scanner, start: int) -> Step[tuple[str, int, int]]:
         """The first of the form's tags, not far from `start`: its kind, its place, its length; "" where none is."""
         offset = start
-        while (offset := (yield from scan.find("<", offset, start + _MAX_LOOK))) >= 0:
+        while (offset := (yield from find_mark(scan, self._around_key.marks, offset, start + _MAX_LOOK))) >= 0:
             kind, length = yield from self._around_key.at(scan, offset)
             if length:
                 return kind, offset, length

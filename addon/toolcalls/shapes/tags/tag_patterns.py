@@ -159,7 +159,7 @@ def unbracketed(*tags: Parts) -> tuple[Parts, ...]:
 
 def lost(tag: Parts) -> Parts:
     """A tag that may have lost its first bracket; a closing one its slash as well, or have it escaped."""
-    return (("</", "<\\/", "/", "<", ""), *tag[2:]) if tag[1] == "/" else (("<", ""), *tag[1:])
+    return (("</", "<\\/", "/", ""), *tag[2:]) if tag[1] == "/" else (("<", ""), *tag[1:])
 
 
 def _with(part: Part, bracket: str) -> Part:

@@ -127,7 +127,7 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
             first = False
             continue
         kind, length = yield from place.inside.at(scan, kept)
-        size = 1
+        size = max(1, length) if kind != CALL_END else 1  # where two of them are one, the other counts for itself
         if kind == CLOSER:
             if depth == 0:
                 repeated = yield from _closes(
@@ -151,7 +151,7 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
         elif kind == CALL:
             nested = yield from place.quotes(scan, kept)
             depth += bool(nested)
-            size = max(1, nested)
+            size = max(size, nested)
         elif kind in _BEGIN:
             closes = kind == REOPENED and not depth and not openers and (yield from _tag_at(scan, place, kept + length))
             if closes and (yield from _goes_on(scan, place, kept + length)):
