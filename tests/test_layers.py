@@ -63,9 +63,9 @@ FILES = {
         echo lookalike markdown
     """,
     "values": """
-        json_schema json_tokens lost_escapes schema usage | backslashes json_tokenizer spans | conversion validation
-        | call_index json_strings native_arguments rawjson toolbox | transducer | damaged_json type_mending
-        | value_mending | tool_values
+        json_schema json_tokens lost_escapes schema usage | backslashes call_meaning json_tokenizer spans
+        | conversion validation | json_strings native_arguments rawjson toolbox | call_index transducer
+        | damaged_json type_mending | value_mending | tool_values
     """,
     "shapes": """
         channels containers spaced_closers words writable | arguments | json | code headers tags

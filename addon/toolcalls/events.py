@@ -33,6 +33,12 @@ class ParagraphEnd(msgspec.Struct, frozen=True, gc=False):
     """A native call separates the text before from the text after in this lane: a paragraph ends."""
 
 
+class MovedCalls(msgspec.Struct, frozen=True, gc=False):
+    """Native calls are decoded before the text that they stand behind. `here`: this is where they stand."""
+
+    here: bool
+
+
 class Fetched(msgspec.Struct, frozen=True, gc=False):
     """A text that a tool of the provider's own gave back: a call after it that is in it is an echo."""
 
@@ -378,6 +384,7 @@ type Event = (
     Text
     | Place
     | ParagraphEnd
+    | MovedCalls
     | Fetched
     | Markup
     | Removed

@@ -200,11 +200,26 @@ def test_json_ends_with_the_last_character_that_the_limit_allows() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 9])
-def test_calls_that_wait_for_the_end_of_the_message_count_as_well(size: int) -> None:
-    """The one too many is text, behind which no call is at the end."""
-    text = "\n".join([call("ls")] * 3)
-    late = [("declined", "not_terminal")] * 2
-    assert verdicts(read(text, size, max_calls=2, policy="strict")) == [*late, ("declined", "max_calls")]
+@pytest.mark.parametrize(
+    ("limits", "reason", "lifted"),
+    [
+        ({"max_calls": 1}, "max_calls", 1),
+        ({"max_calls": 2}, "max_calls", 2),
+        ({"multiple_calls": False}, "multiple_calls", 1),
+    ],
+)
+@pytest.mark.parametrize("frame", ["{}", "<function_calls>\n{}\n</function_calls>"])
+def test_calls_that_wait_for_the_end_of_the_message_count_as_well(
+    size: int, limits: dict[str, Any], reason: str, lifted: int, frame: str
+) -> None:
+    """The first ones are calls. One too many is text, and still a call: those before it are at the end."""
+    text = frame.format("\n".join(call(command) for command in "abc"))
+    events = read(text, size, policy="strict", **limits)
+    assert verdicts(events) == [("lifted", None)] * lifted + [("declined", reason)] * (3 - lifted)
+    assert shown(events) == text[text.index(call("abc"[lifted])) - 1 :]
+    late = read(f"{text}\nThat is all.", size, policy="strict", **limits)
+    assert verdicts(late) == [("declined", "not_terminal")] * lifted + [("declined", reason)] * (3 - lifted)
+    assert shown(late) == f"{text}\nThat is all."
     assert verdicts(read(text, size, max_calls=3, policy="strict")) == [("lifted", None)] * 3
 
 

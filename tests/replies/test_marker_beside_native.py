@@ -182,8 +182,10 @@ def assert_heard(one: Any, heard: tuple[str, Any], text: str, *, lifted: bool) -
 @pytest.mark.parametrize("name", TOGETHER)
 def test_it_has_a_verdict_in_one_frame_with_the_native_one(name: str, text: str) -> None:
     one = lifting(name)
-    heard = SPOKEN[name].heard(through(one, TOGETHER[name](text)))
-    assert_heard(one, heard, text, lifted=name != "ollama")  # its calls are read before the text of a line
+    shown, calls = SPOKEN[name].heard(through(one, TOGETHER[name](text)))
+    assert_heard(
+        one, (shown, sorted(calls, key=lambda call: call != TEXTS[text])), text, lifted=True
+    )  # Ollama's native calls come before a line's text
 
 
 @pytest.mark.parametrize("name", BODIES)
@@ -221,8 +223,33 @@ WHOLE: dict[str, Callable[[str], bytes]] = {
 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("name", WHOLE)
-def test_in_a_whole_reply_it_is_text(name: str, text: str) -> None:
+def test_in_a_whole_reply_it_is_lifted_before_the_native_one_as_well(name: str, text: str) -> None:
+    """An API that has texts and calls apart says nothing of their order: the text is in front of them, as streamed."""
     one = of_request(all_wires()[name], Request(tools=TOOLS), Route(client="native", upstream="text"), form="whole")
     body = WHOLE[name](text)
+    assert one.feed(body) + one.close() != body
+    assert sorted(words(one)) == sorted([f"lifted {TEXTS[text][0]} (marker)", "native Read"])
+    assert [(call.name, json.loads(call.arguments)) for _, call in one.client_calls] in (
+        [TEXTS[text], NATIVE],
+        [NATIVE, TEXTS[text]],
+    )
+
+
+BEHIND: dict[str, Callable[[str], bytes]] = {
+    "openai_responses": lambda text: responsesclient.whole(responsesclient.stream([ITEM, text])),
+    "anthropic": lambda text: anthropicclient.whole(
+        anthropicclient.stream([anthropicclient.call("toolu_1", "Read", ARGUMENTS), anthropicclient.text(text)])
+    ),
+    "gemini": lambda text: geminiclient.body_of(
+        [geminiclient.reply([{"functionCall": {"name": "Read", "args": GIVEN}}, text], "STOP")], "whole"
+    ),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("name", BEHIND)
+def test_in_a_whole_reply_it_is_text_behind_the_native_one(name: str, text: str) -> None:
+    one = of_request(all_wires()[name], Request(tools=TOOLS), Route(client="native", upstream="text"), form="whole")
+    body = BEHIND[name](text)
     assert one.feed(body) + one.close() == body
-    assert words(one) == [f"declined beside_native {TEXTS[text][0]} (marker)", "native Read"]
+    assert sorted(words(one)) == sorted(["native Read", f"declined beside_native {TEXTS[text][0]} (marker)"])

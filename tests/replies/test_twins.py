@@ -10,10 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from support import anthropicclient, chatclient, geminiclient, ollamaclient, responsesclient
 from support.chatclient import chunk, event
+from support.exchanges import of_request
 from support.growth import grows_with_its_input
+from support.sampling import examples
 from support.spoken import SPOKEN, exchange, through
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Verdict, Withdrawn
 from toolcalls.processors import Processors
@@ -25,6 +29,7 @@ from toolcalls.request import Request, Tool
 from toolcalls.requests.evidence import Decision, call_policy_of
 from toolcalls.route import Access, AccessRule, Route
 from toolcalls.values.call_index import CallIndex
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
 
 TOOLS = (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}),)
@@ -141,6 +146,148 @@ def test_a_client_has_it_once(wire: str, parts: tuple[Parts, list[dict[str, Any]
     assert SPOKEN[wire].heard(out)[1] == [("Bash", arguments) for arguments in wanted]
     found = [(verdict.status, verdict.reason) for _, verdict in one.verdicts]
     assert sorted(found, key=str) == sorted(verdicts, key=str)
+
+
+def _whole_chat(parts: Parts) -> bytes:
+    functions = [{"name": "Bash", "arguments": _spaced(part)} for part in parts if isinstance(part, dict)]
+    calls = [{"id": f"n{at}", "type": "function", "function": one} for at, one in enumerate(functions)]
+    message = {"role": "assistant", "content": "".join(filter(_is_text, parts)), "tool_calls": calls}
+    return json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}).encode()
+
+
+def _is_text(part: str | dict[str, Any]) -> bool:
+    return isinstance(part, str)
+
+
+def _whole_responses(parts: Parts) -> bytes:
+    made = [{"type": "function_call", "id": f"fc_{at}", "call_id": f"call_{at}", "name": "Bash"} for at in range(9)]
+    items = [
+        part if isinstance(part, str) else made[at] | {"arguments": _spaced(part)} for at, part in enumerate(parts)
+    ]
+    return responsesclient.whole(responsesclient.stream(items))
+
+
+def _whole_anthropic(parts: Parts) -> bytes:
+    blocks = [
+        anthropicclient.text(part)
+        if isinstance(part, str)
+        else anthropicclient.call(f"toolu_{number}", "Bash", _spaced(part))
+        for number, part in enumerate(parts)
+    ]
+    return anthropicclient.whole(anthropicclient.stream(blocks, "tool_use"))
+
+
+def _whole_gemini(parts: Parts) -> bytes:
+    told = [part if isinstance(part, str) else {"functionCall": {"name": "Bash", "args": part}} for part in parts]
+    return geminiclient.body_of([geminiclient.reply(told, "STOP")], "whole")
+
+
+def _whole_ollama(parts: Parts) -> bytes:
+    calls = [ollamaclient.call("Bash", part) for part in parts if isinstance(part, dict)]
+    text = "".join(filter(_is_text, parts))
+    return ollamaclient.body_of([ollamaclient.line({"content": text, "tool_calls": calls}, "stop")], b"")
+
+
+WHOLE: dict[str, Callable[[Parts], bytes]] = {
+    "openai_chat": _whole_chat,
+    "openai_responses": _whole_responses,
+    "anthropic": _whole_anthropic,
+    "gemini": _whole_gemini,
+    "ollama": _whole_ollama,
+}
+STEP = {"type": "object", "properties": {"why": {"type": "string", "default": "no reason"}, "at": {"type": "integer"}}}
+FILLED = (
+    Tool(
+        "Bash",
+        {
+            "type": "object",
+            "properties": {
+                "command": {"type": "string"},
+                "timeout": {"type": ["integer", "null"], "default": 120000},
+                "background": {"$ref": "#/$defs/flag"},
+                "limit": {"type": "integer"},
+                "ratio": {"anyOf": [{"type": "number"}, {"type": "null"}], "default": None},
+                "steps": {"type": "array", "items": STEP},
+                "env": {"type": "object", "default": {"A": 1}},
+            },
+            "required": ["command"],
+            "$defs": {"flag": {"type": "boolean", "default": False}},
+        },
+    ),
+)
+MEMBERS: dict[str, st.SearchStrategy[Any]] = {
+    "timeout": st.integers(1, 9),
+    "background": st.just(True),
+    "limit": st.integers(1, 9),
+    "ratio": st.sampled_from([0.5, 1.5]),
+    "steps": st.lists(
+        st.fixed_dictionaries({"at": st.integers(0, 3), "why": st.sampled_from(["x", "y z"])}), max_size=2
+    ),
+    "env": st.just({"B": 2}),
+}
+DEFAULTS = {"timeout": 120000, "background": False, "env": {"A": 1}}
+SPACES = st.sampled_from(["", "\n", "  ", " \t\r\n"])
+
+
+@st.composite
+def respelt(draw: st.DrawFn, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Other arguments that mean the same."""
+    spelt: dict[str, Any] = {}
+    for key, value in arguments.items():
+        if isinstance(value, str):
+            spelt[key] = draw(SPACES) + value + draw(SPACES)
+        elif isinstance(value, list):
+            fill = st.sampled_from([{"why": "no reason "}, {"at": None}])
+            spelt[key] = [{**draw(fill), **draw(respelt(one))} for one in value]
+        else:
+            spelt[key] = value
+    for key in draw(st.lists(st.sampled_from(sorted(MEMBERS.keys() - arguments.keys())), unique=True, max_size=3)):
+        spelt[key] = draw(st.sampled_from([None, DEFAULTS.get(key)]))
+    return dict(draw(st.permutations(list(spelt.items()))))
+
+
+ARGUMENTS = st.fixed_dictionaries(
+    {"command": st.sampled_from(["git push", "a  b", "ls -l\npwd"])}, optional={key: MEMBERS[key] for key in MEMBERS}
+).filter(lambda arguments: len(arguments) <= len(MEMBERS))
+
+
+@st.composite
+def said_twice(draw: st.DrawFn) -> tuple[Parts, bool]:
+    """A reply with a call as text and natively, and whether the two are one call."""
+    arguments = draw(ARGUMENTS)
+    native, same = draw(respelt(arguments)), draw(st.booleans())
+    if not same:
+        native[draw(st.sampled_from(["command", "limit"]))] = draw(st.sampled_from(["git pull", 17]))
+    call = json.dumps({"name": "Bash", "arguments": draw(respelt(arguments))})
+    text = f"\n\n<tool_call>\n{call}\n</tool_call>"
+    between = draw(st.sampled_from([[], ["\n\nThen I go on.\n\n"]]))
+    return draw(st.sampled_from([[text, *between, native], [native, *between, text]])), same
+
+
+@examples(60)
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("wire", SAID)
+@given(said_twice(), st.sampled_from(["standard", "strict", "lenient"]), st.integers(0, 40))
+def test_exactly_once(wire: str, whole: bool, said: tuple[Parts, bool], policy: Any, size: int) -> None:
+    """Law 15: a call in two spellings of the same values runs once, and two calls stay two."""
+    parts, same = said
+    terminal = policy == "strict" and isinstance(parts[0], str) and (len(parts) == 3 or whole)
+    route = Route(client="native", upstream="text", policy=policy)
+    if whole:
+        of = SPOKEN[wire].wire
+        one = of_request(all_wires()[of], Request(tools=FILLED), route, form="whole")
+        one.feed(WHOLE[of](parts))
+        one.close()
+    else:
+        one = exchange(SPOKEN[wire], FILLED, route)
+        heard = SPOKEN[wire].heard(through(one, SAID[wire](parts), size))[1]
+        assert len(heard) == len(one.client_calls)
+    assert one.failure is None
+    statuses = [verdict.status for _, verdict in one.verdicts]
+    if same:
+        assert len(one.client_calls) == 1, statuses
+    elif not terminal:
+        assert len(one.client_calls) == 2, statuses
 
 
 @pytest.mark.parametrize("wire", SAID)
@@ -298,12 +445,20 @@ def test_one_that_comes_in_turns_with_text_is_known_when_its_object_closes(turns
         ("{broken", "{broken ", False),
         ('{"a":[1,2]}', '{"a":[2,1]}', False),
         ('{"a":true}', '{"a":1.0}', False),
-        ('{"a":null}', "{}", False),
+        ('{"a":null}', "{}", True),
+        ('{"a":[null]}', '{"a":[]}', False),
+        ('{"a":{"b":null}}', "{}", False),
+        ('{"a":"x\\n"}', '{"a":" x"}', True),
+        ('{"a":"x y"}', '{"a":"xy"}', False),
+        ('{"a":1}', '{"a":"1"}', True),
+        ('{"by_default":" so "}', "{}", True),
+        ('{"by_default":"not so"}', "{}", False),
         ('{"a":"\\ud800"}', '{"a":"\\udfff"}', False),
     ],
 )
 def test_what_means_the_same(left: str, right: str, same: bool) -> None:
-    held = CallIndex()
+    schema = {"properties": {"by_default": {"default": "so"}}}
+    held = CallIndex(Toolbox((Tool("Bash", schema),)))
     held.add("Bash", left)
     assert not held.has("Read", right)
     assert held.has("Bash", right) == same

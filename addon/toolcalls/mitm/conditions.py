@@ -6,7 +6,6 @@ without, so that what is declined there is declined for its end. The other condi
 is both undeclared and fenced fails both.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
@@ -21,6 +20,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
 from toolcalls.route import Route, Taken
 from toolcalls.text.echo import EchoIndex
+from toolcalls.values.call_index import CallIndex
 
 _QUOTED = failing(4)
 _NAMES: tuple[Taken, ...] = ("undeclared", "echo", "duplicate")
@@ -66,7 +66,10 @@ def conditions(reply: Recorded) -> list[Candidate]:
     today = reply.read()
     placed, free = (_reading(reply.read(_relaxed(reply.plan.call_policy, take))) for take in (_NAMES, get_args(Taken)))
     texts = _texts(reply)
-    natives = [(record.name, record.arguments) for _, record in today.client_calls if record.dialect is None]
+    natives = CallIndex(reply.plan.tools)
+    for _, record in today.client_calls:
+        if record.dialect is None:
+            natives.add(record.name, record.arguments)
     found = [(lane, verdict) for lane, verdict in today.verdicts if verdict.dialect is not None and verdict.end]
     for (lane, _), verdict in placed.verdicts.items():
         if verdict.dialect is not None and verdict.end and not _overlaps(lane, verdict, found):
@@ -124,7 +127,7 @@ def _texts(reply: Recorded) -> dict[int, str]:
 class _Case:
     """One candidate before its conditions: what is known of it from three readings."""
 
-    def __init__(self, call_policy: CallPolicy, verdict: Verdict, text: str, natives: list[tuple[str, str]]) -> None:
+    def __init__(self, call_policy: CallPolicy, verdict: Verdict, text: str, natives: CallIndex) -> None:
         self._call_policy = call_policy
         self._verdict = verdict
         self._text = text
@@ -191,8 +194,7 @@ class _Case:
         return self._taken("echo") if repeats else (True, "")
 
     def _twin(self) -> tuple[bool | None, str]:
-        twins = (arguments for name, arguments in self._natives if name == self._verdict.name)
-        if not any(_same(self.arguments, twin) for twin in twins):
+        if self.arguments is None or not self._natives.has(self._verdict.name or "", self.arguments):
             return True, ""
         if self._verdict.status == "lifted":
             return True, "the same call came natively, too, and was not known to when this one did"
@@ -212,13 +214,3 @@ class _Case:
             if one is not None and (one.reason is None or one.reason in _WHOLE):
                 return True, ""
         return None, "it was read only up to its name"
-
-
-def _same(mine: str | None, native: str) -> bool:
-    """Whether the texts are equal, or the same JSON value; False for None."""
-    if mine is None:
-        return False
-    try:
-        return mine == native or bool(json.loads(mine, parse_int=str) == json.loads(native, parse_int=str))
-    except (ValueError, RecursionError):
-        return False

@@ -9,6 +9,9 @@ from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.consumed import Fate
 from toolcalls.reading.ledger import Ledger
 
+# Why a call is declined that is one call too many.
+_SURPLUS: frozenset[Reason | None] = frozenset({"multiple_calls", "max_calls"})
+
 
 class Quoted(Exception):
     """A call began inside quoted text, whose extent the Markdown around it decides and not the grammar."""
@@ -105,14 +108,14 @@ class Block:
             ledger.text.rewind(self._start)
         elif candidate.index is not None and ledger.text.fate is not Fate.SHOWN:
             ledger.text.take()  # broken: what it consumed up to here was still the call's
-        if candidate.reason is not None:
+        if candidate.reason is not None and not (candidate.waits and candidate.complete):
             ledger.show()
             candidate.end = max(candidate.end, ledger.text.at) if not candidate.complete else candidate.end
             ledger.shown_payload(complete=candidate.complete)
         if not candidate.waits:
             ledger.judge(candidate)
         ledger.current = None
-        return candidate.complete and candidate.reason is None
+        return candidate.complete and (candidate.reason is None or candidate.waits)
 
     def close_frame(self, *, own: bool) -> None:
         """The grammar is done with a frame in which no call stood. `own`: what it consumed last is frame too."""
@@ -161,8 +164,11 @@ class Block:
         if candidate.reason is None:
             ledger.begin(candidate)
             return
-        if candidate.reason == "multiple_calls" and ledger.waiting and not self._call_policy.requires("terminal"):
-            ledger.commit_waiting(beside=True)  # what follows is a call as well, though nobody takes it
+        if candidate.reason in _SURPLUS and ledger.waiting:  # what follows is a call as well, though nobody takes it
+            if self._call_policy.requires("terminal") and not ledger.quoted:
+                ledger.keep_surplus(candidate)
+                return
+            ledger.commit_waiting(beside=True)
         ledger.show()
         if ledger.quoted:
             raise Quoted
@@ -319,7 +325,7 @@ class Block:
             self._ledger.text.take()
             self._ledger.text.hold()
             return
-        if last.reason is not None or not (opened or last.waits):
+        if (last.reason is not None and not last.waits) or not (opened or last.waits):
             self._ledger.show()
         elif last.index is not None:
             self._ledger.text.take()

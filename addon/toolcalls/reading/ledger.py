@@ -45,7 +45,7 @@ class Ledger:
 
     def __init__(self, scan: Scanner, call_policy: CallPolicy, tools: Toolbox, position: Position) -> None:
         self.text = Consumed(scan, position)
-        self.natives = CallIndex()
+        self.natives = CallIndex(tools)
         route = call_policy.route
         self.limits = CallLimits(route.max_call_chars, route.max_depth, route.max_buffer_bytes)
         self.current: Candidate | None = None
@@ -196,6 +196,12 @@ class Ledger:
         self._expects = False
         self._set_limit()
 
+    def keep_surplus(self, candidate: Candidate) -> None:
+        """A call begins that is one too many. It is text, but does not part the calls that wait from their end."""
+        self._waiting.append(candidate)
+        candidate.waits = True
+        candidate.held_to_value = False
+
     def take_value(self, candidate: Candidate) -> None:
         """The first value of a call's arguments has begun, or the call will not be read any further."""
         candidate.held_to_value = False
@@ -207,7 +213,7 @@ class Ledger:
         candidate.complete = True
         candidate.held_to_value = False
         candidate.end = self.text.at
-        if candidate.waits:
+        if candidate.waits and candidate.reason is None:
             reason = self._declines(candidate)
             if reason is not None:
                 self.decline_waiting(reason)
@@ -217,7 +223,7 @@ class Ledger:
             self.text.take()
             self.flush(candidate)
             self.text.out.append(CallEnd(candidate.index))
-        else:
+        elif not candidate.waits:
             self.show()
 
     def exceed(self, candidate: Candidate, limit: Reason) -> None:
@@ -243,7 +249,7 @@ class Ledger:
     def decline_waiting(self, reason: Reason, size: int | None = None) -> None:
         """The calls that wait are none, and what was consumed, or the first `size` characters of it, is text."""
         for candidate in (waiting := self._all_waiting()):
-            candidate.reason = reason
+            candidate.reason = candidate.reason or reason
         self.text.fate = Fate.SHOWN
         self._drain(size)
         for candidate in waiting:
@@ -253,8 +259,13 @@ class Ledger:
     def commit_waiting(self, *, beside: bool = False) -> None:
         """The calls that wait are calls. `beside`: what was consumed after the last one is not its own."""
         for candidate in (waiting := self._all_waiting()):
-            # Each call has its own markup before it: a round trip tells by it what was in which dialect.
-            self._start(candidate, None if candidate is waiting[-1] and not beside else candidate.end)
+            end = None if candidate is waiting[-1] and not beside else candidate.end
+            if candidate.reason is not None:  # one too many
+                self.text.fate = Fate.SHOWN
+                self._drain(None if end is None else end - self.text.drained)
+                self.text.end_payload(complete=True)
+            else:  # Each call has its own markup before it: a round trip tells by it what was in which dialect.
+                self._start(candidate, end)
             if candidate.index is not None and candidate.complete:
                 self.text.out.append(CallEnd(candidate.index))
             if candidate is not self.current:

@@ -250,6 +250,9 @@ class Reader:
     def add_native(self, name: str, arguments: str) -> None:
         """The reply carries this call natively; a text call that is the same is declined (condition 6)."""
         self._ledger.natives.add(name, arguments)
+
+    def stands_behind_native(self) -> None:
+        """What follows stands behind a native call of the reply."""
         self._attempts.beside_native = True
         if self._only_call is not None:
             self._only_call.beside_native = True

@@ -11,6 +11,7 @@ from toolcalls.events import CallPiece, Defect, Reason, Verdict
 from toolcalls.values.call_index import CallIndex
 from toolcalls.values.conversion import is_object
 from toolcalls.values.json_tokenizer import Nesting
+from toolcalls.values.toolbox import Toolbox
 
 
 @dataclass(slots=True, eq=False)
@@ -95,6 +96,19 @@ class ClientCall:
         return "".join(self.pieces)
 
 
+class SharedCalls:
+    """What the lanes of one message share, so that a call in one is known as the repetition of a call in another.
+
+    tools          those that the request declares
+    whole_natives  native calls that have ended with an object of arguments, in order
+    repeatable     the whole calls that were made of text, and of which no native repetition has come
+    """
+
+    def __init__(self, tools: Toolbox) -> None:
+        self.whole_natives: list[ClientCall] = []
+        self.repeatable = CallIndex(tools)
+
+
 class Calls:
     """The calls of one lane.
 
@@ -103,8 +117,7 @@ class Calls:
     from_text      those read from text, by the reader's index
     natives        native ones without a verdict, by the index that they came with; `native_at` by the client's index
     judged         native ones that have their verdict, for servers that speak of them again
-    whole_natives  native ones that have ended with an object of arguments, in order
-    repeatable     the whole calls that were made of text, and of which no native repetition has come
+    whole_natives, repeatable   those of all lanes of its message
     begun          native ones that have begun, also those that processors withhold, by the index that they came with
     damages        what the wire noticed of native calls, by the index that they came with
     grown          native ones of which more came since the latest text, by the index that they came with
@@ -114,15 +127,18 @@ class Calls:
     all_lowered    there were native calls, and every one became text or was withheld
     """
 
-    def __init__(self, mark: Callable[[int, Verdict], Verdict] | None = None) -> None:
+    def __init__(
+        self, mark: Callable[[int, Verdict], Verdict] | None = None, shared: SharedCalls | None = None
+    ) -> None:
+        shared = shared or SharedCalls(Toolbox())
         self.mark = mark or _unmarked
         self.client_calls: list[ClientCall] = []
         self.from_text: dict[int, ClientCall] = {}
         self.natives: dict[int, ClientCall] = {}
         self.native_at: dict[int, ClientCall] = {}
         self.judged: dict[int, ClientCall] = {}
-        self.whole_natives: list[ClientCall] = []
-        self.repeatable = CallIndex()
+        self.whole_natives = shared.whole_natives
+        self.repeatable = shared.repeatable
         self.renumbers = False
         self.had_native = False
         self.broken_off = False

@@ -11,7 +11,7 @@ from functools import cache, partial
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Markup, Reason
 from toolcalls.reading.reader import Reader
-from toolcalls.replies.calls import Calls
+from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.row import Row
 from toolcalls.replies.short_ways import numbered_piece, passing_piece, passing_text, streamed_piece
 from toolcalls.replies.stages import ITEMS, End, Item, Native
@@ -45,6 +45,7 @@ class Lane:
         self.calls = calls
         self.finished = False
         self._known = 0  # how many whole native calls the reader knows
+        self._moved = False  # they stand behind text that is still to come
         self._at_once = row.at_once
         self._fed_at_once = [stage.feed for stage in self._at_once if stage.looks_at]
         self._one_by_one = stages = row.one_by_one
@@ -64,7 +65,7 @@ class Lane:
             self._know_natives()
         if calls.grown:
             for call in calls.closed():
-                reader.add_native(call.name, call.arguments)
+                self._add_native(call)
         events = reader.read(piece) if reader.inside else reader.feed(piece)  # inside a candidate no piece just passes
         if len(events) == 2:
             markup, made = events
@@ -89,6 +90,12 @@ class Lane:
         self.reader.end_paragraph()
         if self.row.reread is not None:
             self.row.reread.end_paragraph()
+
+    def calls_moved(self, *, here: bool) -> None:
+        """The native calls that follow stand behind the text after them, up to where they stand `here`."""
+        self._moved = not here
+        if here and self._known:
+            self.reader.stands_behind_native()
 
     def reasons_elsewhere(self) -> None:
         """The reply has its reasoning in a field of its own."""
@@ -148,8 +155,13 @@ class Lane:
         """The reader learns of native calls that are whole: one may make a call in text a repetition (condition 6)."""
         natives = self.calls.whole_natives
         while self._known < len(natives):
-            self.reader.add_native(natives[self._known].name, natives[self._known].arguments)
+            self._add_native(natives[self._known])
             self._known += 1
+
+    def _add_native(self, call: ClientCall) -> None:
+        self.reader.add_native(call.name, call.arguments)
+        if not self._moved:
+            self.reader.stands_behind_native()
 
     # Through the row
 

@@ -13,6 +13,7 @@ from toolcalls.events import (
     Event,
     Fetched,
     Finish,
+    MovedCalls,
     Note,
     OtherContent,
     ParagraphEnd,
@@ -110,6 +111,9 @@ class Lanes:
                 continue
             if isinstance(event, ParagraphEnd):
                 lane.lane.end_paragraph()
+                continue
+            if isinstance(event, MovedCalls):
+                lane.lane.calls_moved(here=event.here)
                 continue
             opens_next = isinstance(event, Text) and not event.text and lane in self._waiting
             if lane.endings and not isinstance(event, Finish | CallEnd) and not opens_next:

@@ -17,7 +17,7 @@ from toolcalls.processors.guarded_text import GuardedText
 from toolcalls.processors.screening import ScreenedText
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
-from toolcalls.replies.calls import Calls, ClientCall
+from toolcalls.replies.calls import Calls, ClientCall, SharedCalls
 from toolcalls.replies.lane import Lane, MessagePlace
 from toolcalls.replies.reading_ahead import reasoning_ends
 from toolcalls.replies.reply_mending import ReplyMending
@@ -94,6 +94,7 @@ class Plan:
         self._processors = processors if self._when["act"] else None
         self._replies: dict[int, Reply] = {}
         self._finishes: dict[int, FinishMending] = {}
+        self._shared: dict[int, SharedCalls] = {}  # by reply
         self._calling: set[int] = set()  # replies that have native calls, as far as that is known
         self._latest: Lane | None = None
         self._reasoning_ends: Mapping[int, int] = {}
@@ -123,7 +124,8 @@ class Plan:
         def id_of(index: int, name: str) -> str:
             return call_id(seed(), number, index, name, prefix=wire.call_id_prefix, roundtrip=roundtrip)
 
-        calls = Calls(self._mending.mark(self.reply_of(number), None if processing is None else processing.judged))
+        mark = self._mending.mark(self.reply_of(number), None if processing is None else processing.judged)
+        calls = Calls(mark, self._shared.setdefault(self.reply_of(number), SharedCalls(tools)))
         if processing is not None:
             processing.mark = self._mending.mark(self.reply_of(number), None)
         decision = self._decision

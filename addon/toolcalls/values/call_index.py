@@ -7,15 +7,17 @@ arguments are long, and not n times m.
 from collections import Counter
 from hashlib import blake2b
 
-from toolcalls.values.conversion import canonical
+from toolcalls.values.call_meaning import meaning
+from toolcalls.values.toolbox import Toolbox
 
 
 class CallIndex:
-    """Calls by name and meaning. The same call may be held several times."""
+    """Calls of these tools, by name and meaning. The same call may be held several times."""
 
-    __slots__ = ("_left", "_longest", "_meanings", "_unread")
+    __slots__ = ("_left", "_longest", "_meanings", "_tools", "_unread")
 
-    def __init__(self) -> None:
+    def __init__(self, tools: Toolbox) -> None:
+        self._tools = tools
         self._left: Counter[str] = Counter()  # how many calls of a name there are
         self._longest: dict[str, int] = {}
         self._unread: dict[str, list[str]] = {}
@@ -37,14 +39,14 @@ class CallIndex:
 
     def has(self, name: str, arguments: str) -> bool:
         """Whether a call that means the same is held."""
-        return name in self and self._read(name)[_digest(arguments)] > 0
+        return name in self and self._read(name)[self._digest(name, arguments)] > 0
 
     def take(self, name: str, arguments: str) -> bool:
         """The same, and it is held once less then."""
         if not self.has(name, arguments):
             return False
         self._left[name] -= 1
-        self._meanings[name][_digest(arguments)] -= 1
+        self._meanings[name][self._digest(name, arguments)] -= 1
         return True
 
     def take_any(self, name: str) -> bool:
@@ -56,9 +58,9 @@ class CallIndex:
 
     def _read(self, name: str) -> Counter[bytes]:
         meanings = self._meanings.setdefault(name, Counter())
-        meanings.update(map(_digest, self._unread.pop(name, ())))
+        meanings.update(self._digest(name, arguments) for arguments in self._unread.pop(name, ()))
         return meanings
 
-
-def _digest(arguments: str) -> bytes:
-    return blake2b(canonical(arguments).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    def _digest(self, name: str, arguments: str) -> bytes:
+        said = meaning(arguments, self._tools.declared(name))
+        return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -14,7 +14,7 @@ JSON Schema 2020-12: https://json-schema.org/draft/2020-12/json-schema-core ; JS
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -58,13 +58,13 @@ def required_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
 
 def required_keys(schema: Mapping[str, Any]) -> tuple[str, ...]:
     """The keys that the argument object must have, also after `$ref` and `allOf`; () when nothing is said."""
-    lists = (layer.get("required") for layer in _layers(schema, ("allOf",)))
+    lists = (layer.get("required") for layer in layers(schema, (schema,), ("allOf",)))
     return _distinct(key for names in lists if isinstance(names, list | tuple) for key in names)
 
 
 def declared_keys(schema: Mapping[str, Any]) -> tuple[str, ...]:
     """The keys that the argument object may have, in order, also after `$ref`, `allOf`, `anyOf` and `oneOf`."""
-    maps = (layer.get("properties") for layer in _layers(schema, ("allOf", "anyOf", "oneOf")))
+    maps = (layer.get("properties") for layer in layers(schema, (schema,)))
     return _distinct(key for properties in maps if isinstance(properties, Mapping) for key in properties)
 
 
@@ -72,15 +72,17 @@ def _distinct(keys: Iterator[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for key in keys if isinstance(key, str)))
 
 
-def _layers(schema: Any, combinators: tuple[str, ...]) -> list[Mapping[str, Any]]:
-    """The schema and all that it refers to or combines, each once, in document order."""
+def layers(
+    root: Any, schemas: Iterable[Any], combinators: tuple[str, ...] = ("allOf", "anyOf", "oneOf")
+) -> list[Mapping[str, Any]]:
+    """The schemas and all that they refer to, in `root`, or combine; each once, in document order."""
     found: dict[int, Mapping[str, Any]] = {}
-    pending: list[Any] = [schema]
+    pending: list[Any] = [*schemas][::-1]
     while pending:
         layer = pending.pop()
         if isinstance(layer, Mapping) and id(layer) not in found:
             found[id(layer)] = layer
-            inner = [referred(schema, layer.get("$ref"))]
+            inner = [referred(root, layer.get("$ref"))]
             inner.extend(branch for word in combinators for branch in _branches(layer, word))
             pending.extend(reversed(inner))
     return list(found.values())

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 
 from toolcalls.events import Repair
 from toolcalls.request import Tool
+from toolcalls.values.call_meaning import NOTHING_DECLARED, Declared
 from toolcalls.values.conversion import Types
 from toolcalls.values.schema import declared_keys, parameter_types, required_keys
 from toolcalls.values.validation import Validator
@@ -53,6 +54,7 @@ class Toolbox:
         self._nearest: dict[str, tuple[str, ...]] = {}
         self._types: dict[tuple[str | None, ...], Types | None] = {}
         self._validators: dict[str, Validator | None] = {}
+        self._declared: dict[str, Declared] = {}
         self.infer = infer
         self.textual = textual
 
@@ -160,6 +162,15 @@ class Toolbox:
             schema = self._tools[name].schema
             self._validators[name] = Validator(schema) if schema and not self.textual else None
         return self._validators.get(name)
+
+    def declared(self, name: str) -> Declared:
+        """What the schema of a tool says about its arguments."""
+        if name not in self._tools:
+            return NOTHING_DECLARED
+        if name not in self._declared:
+            schema = self._tools[name].schema
+            self._declared[name] = Declared(schema, (schema,))
+        return self._declared[name]
 
     def types(self, name: str, key: str | None, *inside: str | None) -> Types | None:
         """The JSON types that the schema declares for a parameter, None where it says nothing about it.

@@ -31,7 +31,7 @@ from pkgutil import iter_modules
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Defect, Event, Reason, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Defect, Event, MovedCalls, Reason, Text
 from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
 from toolcalls.wires.answers import Answer, Answering
@@ -43,6 +43,9 @@ type Part = tuple[int, Event]
 
 # The payload after which a stream of OpenAI's holds nothing; some servers keep the connection open after it.
 STREAM_END = b"[DONE]"
+
+
+_OF_CALLS = CallStart | CallPiece | CallEnd | Damage
 
 
 def merge_texts(parts: Iterable[Part]) -> Iterator[Part]:
@@ -58,6 +61,22 @@ def merge_texts(parts: Iterable[Part]) -> Iterator[Part]:
         yield lane, event
     if text:
         yield of, Text(text)
+
+
+def calls_first(events: Iterable[Event]) -> list[Event]:
+    """The events of one lane that is all here, native calls first: so a text that repeats one is known for what it is.
+
+    Where they stand behind text, that is said.
+    """
+    events = list(events)
+    calls = [event for event in events if isinstance(event, _OF_CALLS)]
+    if not calls:
+        return events
+    at = next(at for at, event in enumerate(events) if isinstance(event, _OF_CALLS))
+    before, after = events[:at], [event for event in events[at:] if not isinstance(event, _OF_CALLS)]
+    if not any(isinstance(event, Text) for event in before):
+        return [*calls, *before, *after]
+    return [MovedCalls(here=False), *calls, *before, MovedCalls(here=True), *after]
 
 
 def damages(lane: int, index: int, *codes: Reason) -> Iterator[Part]:

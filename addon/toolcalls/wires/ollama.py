@@ -38,7 +38,7 @@ from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import is_object
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part, Undivided, Wire, function_tools, ollama_answer
+from toolcalls.wires import Part, Undivided, Wire, calls_first, function_tools, ollama_answer
 from toolcalls.wires.mending import Ids, Mended, Mending, as_object
 from toolcalls.wires.session_ids import session_in
 
@@ -128,14 +128,14 @@ class _Codec(Undivided):
     # Decoding
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of one line. Native calls come first, so that a text that repeats one is known for what it is."""
+        """The events of one line."""
         self.can_omit = False
         line = rawjson.fields(payload)
         if not rawjson.is_object(line.get("message")):
             return []
         self.reply_id = self.reply_id or rawjson.word(line, "created_at") or "-"
         message = rawjson.fields(line["message"])
-        events = list(self._events(message))
+        events = calls_first(self._events(message))
         if rawjson.value(line.get("done")) is True:
             events.append(Finish(rawjson.word(line, "done_reason")))
         self.can_omit = self._is_alone(events) and _has_only_content(line, message)
@@ -149,6 +149,10 @@ class _Codec(Undivided):
         return self._streamed and bool(events) and all(calls)
 
     def _events(self, message: Fields) -> Iterator[Event]:
+        if thought := rawjson.word(message, "thinking"):
+            yield Reasoning(thought)
+        if text := rawjson.word(message, "content"):
+            yield Text(text)
         for raw in rawjson.items(message.get("tool_calls")):
             call = rawjson.fields(raw)
             function = rawjson.fields(call.get("function"))
@@ -162,10 +166,6 @@ class _Codec(Undivided):
                 yield from (Damage(index, Defect(code)) for code in _of_text(given))
             yield CallPiece(index, _arguments(function))
             yield CallEnd(index)
-        if thought := rawjson.word(message, "thinking"):
-            yield Reasoning(thought)
-        if text := rawjson.word(message, "content"):
-            yield Text(text)
 
     # Encoding
 

@@ -63,5 +63,6 @@ class Reread(Stage):
         natives = self._calls.whole_natives
         while self._known < len(natives):
             self._reader.add_native(natives[self._known].name, natives[self._known].arguments)
+            self._reader.stands_behind_native()
             self._known += 1
         return any(isinstance(event, CallStart) for event in self._reader.feed(text))

@@ -20,7 +20,7 @@ from toolcalls.events import (
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part, WholeCodec
+from toolcalls.wires import Part, WholeCodec, calls_first
 from toolcalls.wires.anthropic.blocks import ended, fetched, gap, is_behind, is_call, is_other, is_text, reason_of
 from toolcalls.wires.anthropic.decoding import native_call
 from toolcalls.wires.anthropic.replacement import BlockCall
@@ -33,12 +33,12 @@ class Whole(WholeCodec):
     """The codec of a whole reply."""
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of the reply, by lane. Native calls come first, so that a text that repeats one is known as it."""
+        """The events of the reply, by lane."""
         message = rawjson.fields(payload)
         if rawjson.word(message, "type") == "error" or "content" not in message:
             return []
         self.reply_id = rawjson.word(message, "id")
-        rows: list[tuple[list[Part], str]] = []
+        rows: list[list[Event]] = []
         index = 0
         ids: set[str] = set()
         behind_call = False  # a native call came since the latest text block
@@ -46,16 +46,17 @@ class Whole(WholeCodec):
         for lane, raw in _in_lanes(rawjson.items(message["content"])):
             block = rawjson.fields(raw)
             while lane is not None and lane >= len(rows):
-                rows.append(([], ""))
+                rows.append([])
             if lane is not None and is_text(block):
                 results += fetched(block)
-                rows[lane] = rows[lane][0], rawjson.word(block, "text")
                 if behind_call and lane:
-                    rows[lane][0].append((lane, ParagraphEnd()))
-                rows[lane][0].extend((lane, Fetched(result)) for result in results)
+                    rows[lane].append(ParagraphEnd())
+                rows[lane].extend(map(Fetched, results))
+                if text := rawjson.word(block, "text"):
+                    rows[lane].append(Text(text))
                 behind_call, results = False, []
             elif lane is not None:
-                rows[lane][0].extend(native_call(lane, index, block, ids))
+                rows[lane].extend(event for _, event in native_call(lane, index, block, ids))
                 index += 1
                 behind_call = True
             else:
@@ -68,10 +69,8 @@ class Whole(WholeCodec):
             parts.append((0, OtherContent()))
         if not rows:
             parts.append((0, Finish(reason)))
-        for lane, (natives, text) in enumerate(rows):
-            parts += natives
-            if text:
-                parts.append((lane, Text(text)))
+        for lane, events in enumerate(rows):
+            parts += [(lane, event) for event in calls_first(events)]
             parts.append((lane, Finish(reason) if lane == len(rows) - 1 else PartEnd("stop")))
         return parts
 

@@ -21,7 +21,7 @@ from toolcalls.events import (
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part
+from toolcalls.wires import Part, calls_first
 from toolcalls.wires.gemini.partial_args import put
 from toolcalls.wires.gemini.parts import (
     arguments_of,
@@ -65,9 +65,7 @@ class Reading:
         self._nameless = 0  # calls without a name
 
     def events(self, payload: bytes) -> list[Part]:
-        """The events of one `GenerateContentResponse`. In a whole reply native calls come first, so that a text that
-        repeats one is known for what it is.
-        """
+        """The events of one `GenerateContentResponse`."""
         self.can_omit = False
         reply, _ = unwrapped(payload)
         candidates = rawjson.items(reply.get("candidates"))
@@ -81,7 +79,7 @@ class Reading:
             lane = rawjson.number(candidate, "index", place)
             events = list(self._events(lane, candidate))
             if not self._streamed:
-                events.sort(key=lambda event: not isinstance(event, CallStart | CallPiece | CallEnd | Damage))
+                events = calls_first(events)
             parts.extend((lane, event) for event in events)
         self.can_omit = (
             len(candidates) == 1 and self._is_alone(parts) and has_only_content(reply, rawjson.fields(candidates[0]))

@@ -9,7 +9,7 @@ import msgspec
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part, WholeCodec
+from toolcalls.wires import Part, WholeCodec, calls_first
 from toolcalls.wires.openai_chat.calls import LEGACY, call_of, function_of
 from toolcalls.wires.openai_chat.choices import (
     content_events,
@@ -26,7 +26,7 @@ class Whole(WholeCodec):
     """The codec of a whole reply."""
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of the reply. Native calls come first, so that a text that repeats one is known for what it is."""
+        """The events of the reply."""
         reply = reply_of(payload)
         if reply is None:
             return []
@@ -34,7 +34,7 @@ class Whole(WholeCodec):
         parts: list[Part] = []
         for place, choice in enumerate(reply.choices):
             lane = place if choice.index is None else choice.index
-            parts.extend((lane, event) for event in _told(choice.message or Message()))
+            parts.extend((lane, event) for event in calls_first(_told(choice.message or Message())))
             parts.append((lane, Finish(reason_of(choice.finish_reason))))
         return parts
 
@@ -55,15 +55,15 @@ class Whole(WholeCodec):
 
 def _told(message: Message) -> Iterator[Event]:
     yield from message.others()
+    if thought := message.thought:
+        yield Reasoning(thought)
+    yield from content_events(message.content)
     calls = message.tool_calls or []
     ids: set[str] = set()
     for index, call in enumerate(calls):
         yield from native_call(index, call, ids)
     if message.function_call is not None:
         yield from native_call(len(calls), Call(function=message.function_call), ids, LEGACY)
-    if thought := message.thought:
-        yield Reasoning(thought)
-    yield from content_events(message.content)
 
 
 def _message(message: Fields, events: Sequence[Event]) -> Fields:

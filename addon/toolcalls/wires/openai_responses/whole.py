@@ -18,7 +18,7 @@ from toolcalls.events import (
 )
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part, WholeCodec
+from toolcalls.wires import Part, WholeCodec, calls_first
 from toolcalls.wires.openai_responses.calls import CallItem, kind_of, kind_of_form, namespaces
 from toolcalls.wires.openai_responses.decoding import whole_call
 from toolcalls.wires.openai_responses.items import (
@@ -54,44 +54,44 @@ class Whole(WholeCodec):
         return self._left_unread
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of the reply, by lane. Native calls come first, so that a text that repeats one is known as it."""
+        """The events of the reply, by lane."""
         response = rawjson.fields(payload)
         if "output" not in response:
             return []
         self.reply_id = rawjson.word(response, "id")
         self._left_unread = self._reads_text and _holds_other_text(response)
-        natives: list[list[Part]] = [[]]
-        texts: list[str] = []
+        rows: list[list[Event]] = [[]]
+        texts = 0
         behind_call = False  # a call came since the latest text
         results: list[str] = []  # of the provider's own tools, since then
         ids: set[str] = set()
         index = 0
         for item in map(rawjson.fields, rawjson.items(response["output"])):
             if (kind := kind_of(item)) is not None:
-                natives[-1] += whole_call(max(0, len(texts) - 1), index, kind, item, ids)
+                rows[-1] += (event for _, event in whole_call(0, index, kind, item, ids))
                 ids.add(rawjson.word(item, "call_id"))
                 index += 1
                 behind_call = True
             elif is_other(item):
-                natives[-1].append((max(0, len(texts) - 1), OtherContent()))
+                rows[-1].append(OtherContent())
             results += fetched(item)
             for part in texts_of(item):
                 if texts:
-                    natives.append([(len(texts), ParagraphEnd())] if behind_call else [])
-                natives[-1] += [(len(texts), Fetched(result)) for result in results]
+                    rows.append([ParagraphEnd()] if behind_call else [])
+                rows[-1] += map(Fetched, results)
                 behind_call, results = False, []
-                texts.append(rawjson.word(part, "text"))
+                texts += 1
+                if text := rawjson.word(part, "text"):
+                    rows[-1].append(Text(text))
         reason = reason_of(response, calls=index > 0)
         items = [*map(rawjson.fields, rawjson.items(response["output"]))]
         thoughts = [thought for item in items if (thought := thought_in(item)) is not None]
         parts: list[Part] = [(0, Reasoning("", said="\n".join(thoughts)))] if thoughts else []
         if rawjson.word(response, "status") in {"queued", "in_progress"}:
             parts.append((0, OtherContent()))  # it says nothing yet
-        for lane, calls in enumerate(natives):
-            parts += calls
-            if lane < len(texts) and texts[lane]:
-                parts.append((lane, Text(texts[lane])))
-            parts.append((lane, Finish(reason) if lane == len(natives) - 1 else PartEnd("stop")))
+        for lane, events in enumerate(rows):
+            parts += [(lane, event) for event in calls_first(events)]
+            parts.append((lane, Finish(reason) if lane == len(rows) - 1 else PartEnd("stop")))
         return parts
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
