@@ -15,14 +15,16 @@ A block takes the client's next index when it begins. A text of the upstream's b
 that opens it is held until then (`held`), and where nothing comes it is never sent.
 
 `ContentBlocks` is this table. An API says in its own words how a block begins, goes on and ends: `BlockStream` asks it
-for events. A whole reply is its stream, folded: the same table, whose words add up to blocks.
+for events. A whole reply is its stream, folded: the same table, whose words add up to blocks. It knows one thing more,
+as an API does that never splits a call: whether a call from text is complete. `CompleteCalls` gives only those to the
+table, and one that broke off is the text that it was.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Reasoning, Text
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, merge_texts
@@ -236,3 +238,50 @@ class BlockStream(ContentBlocks):
         if block is not None and block.kind == kind:
             self.forward(event, block.index)
             self.open = None
+
+
+class CompleteCalls:
+    """Shows a call from text when it is complete, and the markup of one that broke off as text.
+
+    broken   a call broke off
+    """
+
+    def __init__(self) -> None:
+        self.broken = False
+        self._call: CallStart | None = None
+        self._pieces: list[str] = []
+        self._markup: list[str] = []
+
+    def of(self, events: Iterable[Event]) -> Iterator[Event]:
+        """The events with each call where it ends, in one piece, and without markup."""
+        for event in events:
+            yield from self._of(event)
+
+    def _of(self, event: Event) -> Iterator[Event]:
+        call = self._call
+        if isinstance(event, Markup):
+            self._markup.append(event.text)
+            if not event.text:  # the candidate has its verdict
+                yield from self.decide()
+        elif isinstance(event, CallStart) and event.dialect is not None:
+            if call is not None:
+                yield from self.decide()
+            self._call, self._pieces = event, []
+        elif isinstance(event, CallPiece | CallEnd) and call is not None and call.index == event.index:
+            if isinstance(event, CallPiece):
+                self._pieces.append(event.json)
+                return
+            self._call, self._markup = None, []
+            yield from (call, CallPiece(call.index, "".join(self._pieces)), event)
+        else:
+            if isinstance(event, Text) or (isinstance(event, Reasoning) and event.moved):
+                yield from self.decide()
+            yield event
+
+    def decide(self) -> Iterator[Event]:
+        """What came is decided: a call that is still open broke off."""
+        call, self._call = self._call, None
+        markup, self._markup = "".join(self._markup), []
+        if call is not None:
+            self.broken = True
+            yield Text(markup)

@@ -5,13 +5,10 @@ from operator import is_
 from typing import Any
 
 from toolcalls.events import (
-    CallEnd,
-    CallPiece,
     CallStart,
     Event,
     Fetched,
     Finish,
-    Markup,
     OtherContent,
     ParagraphEnd,
     PartEnd,
@@ -24,6 +21,7 @@ from toolcalls.wires import Part, WholeCodec, calls_first
 from toolcalls.wires.anthropic.blocks import ended, fetched, gap, is_behind, is_call, is_other, is_text, reason_of
 from toolcalls.wires.anthropic.decoding import native_call
 from toolcalls.wires.anthropic.replacement import BlockCall
+from toolcalls.wires.content_blocks import Block, CompleteCalls, ContentBlocks
 from toolcalls.wires.replacement import Replacements
 
 _THINKING = {"thinking", "redacted_thinking"}
@@ -93,16 +91,16 @@ class Whole(WholeCodec):
             elif is_text(block):
                 events = said.pop(lane, [])
                 shown = _text_of(events)
-                made.text(raw, [Text(gap(shown)), *events] if wrote and shown else events)
+                made.take_text(raw, [Text(gap(shown)), *events] if wrote and shown else events)
                 wrote = lane in replacements and is_behind(shown, rawjson.word(block, "text"))
             elif (call := replacements[lane].next()) is not None:
-                made.call(call, raw)
+                made.take_call(call, raw)
             elif replacements[lane].in_order and lane not in texts:
-                made.text({}, said.pop(lane, []))
-        made.text({}, [event for events in said.values() for event in events])  # text that has no block
+                made.take_text({}, said.pop(lane, []))
+        made.take_text({}, [event for events in said.values() for event in events])  # text that has no block
         for replacement in replacements.values():
             for call in replacement.unplaced:
-                made.call(call)
+                made.take_call(call)
         cut = any(isinstance(event, Finish) and event.reason == "length" for _, event in parts)
         end = ended(message, parts, lifted=made.lifted, broken=made.broken and cut, calls=made.calls)
         if end is message and len(made.blocks) == len(content) and all(map(is_, made.blocks, content)):
@@ -137,75 +135,60 @@ def _placed(content: Iterable[Any]) -> tuple[set[int], dict[int, list[Fields]]]:
     return texts, natives
 
 
-class _Content:
+class _Content(ContentBlocks):
     """The blocks of a whole reply, as they are made."""
 
+    blanks_wait = True
+
     def __init__(self) -> None:
+        super().__init__()
         self.blocks: list[Any] = []
         self.calls = 0
         self.lifted = False
         self.broken = False
-        self._text: list[str] = []
-        self._markup: list[str] = []
-        self._call: BlockCall | None = None
-        self._thought: Fields = {}
+        self._came: Any = {}  # the text block in hand
+        self._call: CallStart | None = None
+        self._rest: Fields = {}  # other members of the block that is open
+        self._said: list[str] = []
 
-    def text(self, like: Any, events: Iterable[Event]) -> None:
-        """What has become of the text block `like`, or of text that has none ({})."""
-        first, self._thought = len(self.blocks), {}
-        for event in events:
-            call = self._call
-            if isinstance(event, Text):
-                self._decide()
-                self._text.append(event.text)
-            elif isinstance(event, Markup):
-                self._markup.append(event.text)
-                if not event.text:  # what came is decided
-                    self._decide()
-            elif isinstance(event, CallStart) and event.dialect is not None:
-                if call is not None:
-                    self._decide()
-                self._call = BlockCall(event)
-            elif isinstance(event, CallPiece) and call is not None and call.start.index == event.index:
-                call.pieces.append(event.json)
-            elif isinstance(event, CallEnd) and call is not None and call.start.index == event.index:
-                self._show(like, first)
-                self.blocks.append(call.block())
-                self.calls += 1
-                self.lifted = True
-                self._call, self._markup = None, []
-            elif isinstance(event, Reasoning) and event.moved and event.text:
-                self._decide()
-                self._show(like, first)
-                self._think(event.text)
-        self._decide()
-        self._show(like, first)
+    def take_text(self, came: Any, events: Iterable[Event]) -> None:
+        """What has become of the text block `came`, or of text that has none ({}). The first text of it has its other
+        members.
+        """
+        self._came, self.held = came, rawjson.fields(came)
+        complete = CompleteCalls()
+        for event in (*complete.of(events), *complete.decide()):
+            self.event(0, event)
+        self.broken = self.broken or complete.broken
+        if self._blank and self._blank == self._text_of_block:  # nothing else was in it
+            self._say(self.show(), self._text_of_block, None)
+        self.close()
 
-    def call(self, call: BlockCall, raw: Any = None) -> None:
+    @property
+    def _text_of_block(self) -> str:
+        return rawjson.word(rawjson.fields(self._came), "text")
+
+    def take_call(self, call: BlockCall, raw: Any = None) -> None:
         """A native call, or the one in its place. `raw` is the block that is there, None where none does."""
         self.calls += 1
         self.lifted = self.lifted or call.start.dialect is not None
         self.blocks.append(raw if call.is_unchanged(rawjson.fields(raw)) else call.block())
 
-    def _decide(self) -> None:
-        """A call that is still open broke off, and its text is text."""
+    def _start(self, block: Block, opener: Fields | None, call: CallStart | None) -> None:  # noqa: ARG002
+        self._rest, self.held = opener or {}, None
+        self._call, self._said = call, []
+
+    def _say(self, block: Block, text: str, event: Fields | None) -> None:  # noqa: ARG002
+        self._said.append(text)
+
+    def _stop(self, block: Block) -> None:
+        said = "".join(self._said)
         if self._call is not None:
-            self.broken = True
-            self._text += self._markup
-            self._call = None
-        self._markup = []
-
-    def _show(self, like: Any, first: int) -> None:
-        """A block for the text so far. The first one carries the other fields."""
-        text, self._text = "".join(self._text), []
-        if text and text == rawjson.word(rawjson.fields(like), "text"):
-            self.blocks.append(like)
-        elif text.strip():
-            rest = rawjson.fields(like) if len(self.blocks) == first else {}
-            self.blocks.append({"type": "text", **rest, "text": rawjson.string(text)})
-
-    def _think(self, text: str) -> None:
-        if not (self.blocks and self.blocks[-1] is self._thought):
-            self._thought = {"type": "thinking", "thinking": rawjson.string(""), "signature": ""}
-            self.blocks.append(self._thought)
-        self._thought["thinking"] = rawjson.string(rawjson.word(self._thought, "thinking") + text)
+            call = BlockCall(self._call)
+            call.pieces.append(said)
+            self.take_call(call)
+        elif block.kind == "text":
+            same = said == self._text_of_block
+            self.blocks.append(self._came if same else {"type": "text", **self._rest, "text": rawjson.string(said)})
+        else:
+            self.blocks.append({"type": "thinking", "thinking": rawjson.string(said), "signature": ""})
