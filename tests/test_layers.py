@@ -59,8 +59,8 @@ ROOMS = """
 # The files of a room, those that import nothing of it first: a file may import what comes before the bar before it.
 FILES = {
     "text": """
-        echo_forms linear_search literals quoting_marks turn_ends | any_of patterns request_text scanner |
-        echo lookalike markdown
+        echo_forms linear_search literals prefilled_data quoting_marks turn_ends | any_of patterns request_text
+        scanner | echo lookalike markdown
     """,
     "values": """
         json_schema json_tokens lost_escapes schema usage | backslashes call_meaning json_tokenizer spans

@@ -54,7 +54,12 @@ def shown(events: Sequence[Event]) -> str:
 
 
 LIFTED, REASONED = ("lifted", None), ("declined", "reasoning")
+IN_A_VALUE = '<tool_call>\n{"name": "run_shell", "arguments": {"command": "a </think> b\\" [/THINK]"}}\n</tool_call>'
 LIKELY = {
+    "a mark in a value": (IN_A_VALUE, [LIFTED]),
+    "marks in a draft's value and after it": (f"{IN_A_VALUE}\n</think>\n{LS}", [REASONED, LIFTED]),
+    "a draft that breaks off in a string": (f'<tool_call>\n{{"name": "LS\n</think>\n{LS}', [REASONED, LIFTED]),
+    "a string that does not end on its line": (f'<tool_call>\n{{"name": "a </think>\n{LS}', [REASONED, LIFTED]),
     "a draft before a closer": (f"Shall I?\n{LS}\nNo.\n</think>\nHi.", [REASONED]),
     "a draft at the start": (f"{LS}\n</think>", [REASONED]),
     "a draft that breaks off": (f"Shall I?\n<tool_call>\nNo.\n</think>\n{LS}", [REASONED, LIFTED]),

@@ -71,7 +71,7 @@ def open_text_of(
             finder = OpenCalls(call_policy, dialects, tools, read)
         return finder.look(text, at, natives, cut=cut)
 
-    whole = call_policy.request.response_format or starts_in_reasoning
+    whole = call_policy.answers_in_json or starts_in_reasoning
     return OpenText(tools.names, look, whole=whole)
 
 
@@ -88,7 +88,7 @@ class OpenCalls:
         names = tools.names
         self._call_policy = call_policy
         self._read = read
-        self._structured = call_policy.request.response_format
+        self._structured = call_policy.answers_in_json
         named = "|".join(map(re.escape, names))
         self._mentions = re.compile(rf"""["'](?:{named})["']|(?:{named})\s*[({{:]""")
         self._code = re.compile(rf"^(?:print\()?(?:default_api\.)?(?:{named})[ \t]*\(", re.MULTILINE)
@@ -97,7 +97,7 @@ class OpenCalls:
         )
         self._names = frozenset(names)
         self._tools = tools
-        request = replace(call_policy.request, tool_choice="auto", quotable=(), response_format=False)
+        request = replace(call_policy.request, tool_choice="auto", quotable=(), prefill=(), response_format=False)
         route = replace(
             call_policy.route,
             dialects=(*dialects, "marker") if self._structured else tuple(dialects),

@@ -16,6 +16,7 @@ from toolcalls.request import Request
 from toolcalls.route import PolicyName, Required, Route, Taken
 from toolcalls.text.echo import EchoIndex
 from toolcalls.text.patterns import Pattern, Work, any_fullmatch, compiled
+from toolcalls.text.prefilled_data import begins_data
 
 # What each policy is made of; a route may name its own. Block quotes, comments and reasoning stay closed to all three.
 TAKE: dict[PolicyName, tuple[Taken, ...]] = {
@@ -58,6 +59,11 @@ class CallPolicy:
     wrappers: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     alone: bool = False
+
+    @cached_property
+    def answers_in_json(self) -> bool:
+        """Whether JSON is what the client asked the reply's text for, so that JSON which nothing marks is no call."""
+        return self.request.response_format or begins_data("".join(self.request.prefill))
 
     @cached_property
     def _taken(self) -> frozenset[str]:

@@ -73,7 +73,7 @@ class Reader:
             route.dialects,
             route.marker,
             route.max_payload_chars,
-            structured=call_policy.request.response_format,
+            structured=call_policy.answers_in_json,
             alone=call_policy.alone,
         )
         self._position = position = place or Position(reasoning=starts_in_reasoning)

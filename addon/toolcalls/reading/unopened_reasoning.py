@@ -13,6 +13,7 @@ from toolcalls.reading.openers import Opener
 from toolcalls.text.markdown import Position
 from toolcalls.text.quoting_marks import MESSAGE_ENDS, REASONING_CLOSERS, REASONING_TAGS
 from toolcalls.text.scanner import Scanner, Step
+from toolcalls.values.json_tokenizer import Marks
 
 _CLOSERS = frozenset(REASONING_CLOSERS)
 # Kimi K3's mark may have blanks in it, and no name where it can close nothing else.
@@ -24,6 +25,7 @@ _CALL_MESSAGE, _CALL_MESSAGE_END = "<|content_invoke_tool_json|>", "<|end_messag
 _THOUGHT = r"<\|close\|>\s{0,8}think\s{0,8}<\|sep\|>"
 _CLOSER = re.compile("|".join([*map(re.escape, REASONING_CLOSERS), _THOUGHT]), re.IGNORECASE)
 _OVERLAP = max(map(len, REASONING_CLOSERS)) + 16
+_FIRST = re.compile(r"[^\[{\"]*+")  # in front of a call's JSON
 
 
 def holds_closer(text: str) -> bool:
@@ -139,7 +141,8 @@ class UnopenedReasoning:
         if not beside or self._position.reason() is not None:
             return
         ended = self._scan.ended
-        reason = yield from _what_follows(self._scan, self._ledger.call_policy.route.max_buffer_bytes)
+        ahead = opener.stray + len(opener.literal)
+        reason = yield from _what_follows(self._scan, ahead, self._ledger.call_policy.route.max_buffer_bytes)
         if reason is None and not ended:
             self._scan.ended, self._end_is_put_off = False, True
         if reason == "reasoning":
@@ -149,24 +152,82 @@ class UnopenedReasoning:
         self.likely = reason not in {None, "reasoning"}
 
 
-def _what_follows(scan: Scanner, limit: int) -> Step[Reason | None]:
+def _what_follows(scan: Scanner, ahead: int, limit: int) -> Step[Reason | None]:
     """Look for a closer of reasoning in the text from here on, in at most `limit` bytes of UTF-8.
+
+    ahead   where what follows the opener begins: in a string of its JSON, the closer is a value's
 
     Returns "reasoning" for a closer, None where the text ends without one; "overflow" where the limit came first, and
     "cut_off" where the text broke off.
     """
     searched = weighed = weight = 0
+    values = _Values(ahead)
     while True:
         text, start = scan.text, scan.pos
-        found = _CLOSER.search(text, start + max(0, searched - _OVERLAP))
-        searched = scan.rest()
-        end = searched if found is None else found.end() - start
+        found = _CLOSER.search(text, start + max(values.passed, searched - _OVERLAP))
+        searched = scan.rest() if found is None else found.end() - start
+        end = searched
         weight += len(text[start + weighed : start + end].encode("utf-8", "surrogatepass"))
         weighed = end
         if weight > limit:
             return "overflow"
         if found is not None:
+            if values.hold(text, start, found.start() - start, found.end() - start):
+                continue
+            return "reasoning"
+        if not values.go_on(text, start, len(text) - start):
             return "reasoning"
         if scan.ended:
-            return "cut_off" if scan.cut else None
+            return "reasoning" if values.open else "cut_off" if scan.cut else None
         yield
+
+
+class _Values:
+    """The JSON that begins behind an opener, in whose strings a closer of reasoning is text that the call holds.
+
+    A string of JSON ends on its line. One that does not was none, and the closer in it ended a draft.
+
+    passed   up to where closers of reasoning were found in strings
+    """
+
+    def __init__(self, ahead: int) -> None:
+        self.passed = 0
+        self._marks = Marks("[]{}", within="\r\n")
+        self._at = ahead
+        self._depth = 0
+        self._begun = self._over = self._held = False
+
+    @property
+    def open(self) -> bool:
+        """Whether a closer was found in a string that has not ended."""
+        return self._held and self._marks.quote != ""
+
+    def hold(self, text: str, start: int, at: int, end: int) -> bool:
+        """Whether the closer from `at` to `end`, counted from `start`, is in a string."""
+        if not self.go_on(text, start, at) or self._over or not (self._depth and self._marks.quote):
+            return False
+        self._held = True
+        self.passed = end
+        return True
+
+    def go_on(self, text: str, start: int, stop: int) -> bool:
+        """Read on up to `stop`, counted from `start`. Returns False where a closer that was held is in no string."""
+        if stop <= self._at or self._over:
+            return True
+        piece = text[start + self._at : start + stop]
+        self._at = stop
+        if not self._begun:
+            first = _FIRST.match(piece)
+            self._over = first is None
+            self._begun = first is not None and first.end() < len(piece)
+            piece = piece[first.end() :] if first is not None else ""
+        offset = 0
+        while not self._over and (offset := self._marks.next(piece, offset)) > 0:
+            mark = piece[offset - 1]
+            if self._marks.quote:  # the line ends in a string
+                return not self._held
+            if mark not in "\r\n":
+                self._depth += 1 if mark in "[{" else -1
+                self._held = self._held and self._depth > 0
+                self._over = self._depth <= 0
+        return True

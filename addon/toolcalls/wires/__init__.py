@@ -370,6 +370,7 @@ SHARED = frozenset(
     {
         "answers",
         "bedrock_runtime",
+        "constrained_text",
         "content_blocks",
         "declared_tools",
         "envelope",

@@ -39,6 +39,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.conversion import is_object
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, Undivided, Wire, calls_first, function_tools, ollama_answer
+from toolcalls.wires.constrained_text import is_constrained
 from toolcalls.wires.mending import Ids, Mended, Mending, as_object
 from toolcalls.wires.session_ids import session_in
 
@@ -351,7 +352,7 @@ def request_of(body: bytes) -> Request:
         assistant=texts("assistant"),
         quotable=texts("user", "tool"),
         prefill=texts("assistant")[-1:] if _is_prefill(messages) else (),
-        response_format=bool(fields.get("format")),
+        response_format=bool(fields.get("format")) or is_constrained(fields),
         session=session_in(fields),
     )
 

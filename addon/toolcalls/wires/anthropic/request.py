@@ -6,6 +6,7 @@ from typing import Any
 from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
 from toolcalls.wires.anthropic.blocks import fetched
+from toolcalls.wires.constrained_text import MEMBERS, is_constrained
 from toolcalls.wires.declared_tools import RequestReader
 from toolcalls.wires.session_ids import SESSION_KEYS, session_in
 
@@ -118,7 +119,7 @@ def _is_structured(fields: Mapping[str, Any]) -> bool:
     """Whether the request asks for JSON: `output_config.format`, in older versions `output_format`."""
     config = fields.get("output_config")
     asked = config.get("format") if isinstance(config, dict) else fields.get("output_format")
-    return isinstance(asked, dict) and asked.get("type", "text") != "text"
+    return (isinstance(asked, dict) and asked.get("type", "text") != "text") or is_constrained(fields)
 
 
 def _texts(content: object) -> Iterator[str]:
@@ -155,5 +156,5 @@ def _quotable(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 _BODIES = RequestReader(
-    ("messages", "model", "tool_choice", "system", "output_config", "output_format", *SESSION_KEYS), _tools
+    ("messages", "model", "tool_choice", "system", "output_config", "output_format", *MEMBERS, *SESSION_KEYS), _tools
 )

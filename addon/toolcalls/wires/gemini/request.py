@@ -95,8 +95,12 @@ def _allowed(tools: Iterable[Tool], config: object) -> Iterator[Tool]:
 
 
 def _is_structured(config: object) -> bool:
+    """Whether a generation's settings ask for JSON: by a media type, or by a schema."""
     kind = either(config, "responseMimeType", "response_mime_type")
-    return isinstance(kind, str) and kind.partition(";")[0].strip() == "application/json"
+    if isinstance(kind, str) and kind.partition(";")[0].strip() == "application/json":
+        return True
+    schema = either(config, "responseSchema", "response_schema", "responseJsonSchema", "response_json_schema")
+    return isinstance(schema, dict)
 
 
 def _role(content: object) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from toolcalls.request import Request, Tool
 from toolcalls.wires import custom_schema, function_tools
+from toolcalls.wires.constrained_text import MEMBERS, is_constrained
 from toolcalls.wires.declared_tools import RequestReader
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY
 from toolcalls.wires.openai_chat.choices import fetched, text_in
@@ -43,7 +44,9 @@ def request_of(body: bytes) -> Request:
         assistant=texts("assistant"),
         quotable=(*texts("user", "tool", "function"), *_fetched(messages)),
         prefill=tuple(_prefill(messages[-1] if messages else {})),
-        response_format=_is_structured(fields.get("response_format")) or _is_structured(_format(fields.get("text"))),
+        response_format=_is_structured(fields.get("response_format"))
+        or _is_structured(_format(fields.get("text")))
+        or is_constrained(fields),
         session=session_in(fields),
     )
 
@@ -160,6 +163,7 @@ def choice_of(value: object) -> str:
 _BODIES = RequestReader(
     (
         *("messages", "input", "instructions", "model", "tool_choice", "response_format", "text", "functions", LEGACY),
+        *MEMBERS,
         *SESSION_KEYS,
     ),
     _tools,

@@ -8,6 +8,7 @@ from typing import Any
 from toolcalls.request import Request, Tool
 from toolcalls.values import rawjson
 from toolcalls.wires import custom_schema
+from toolcalls.wires.constrained_text import is_constrained
 from toolcalls.wires.openai_responses.calls import CUSTOM
 from toolcalls.wires.openai_responses.items import fetched
 from toolcalls.wires.session_ids import session_in
@@ -45,7 +46,7 @@ def request_of(body: bytes) -> Request:
         assistant=tuple(_said(items, "assistant")),
         quotable=(*_said(items, "user"), *_results(items)),
         prefill=tuple(_prefill(items)),
-        response_format=_is_structured(fields.get("text")),
+        response_format=_is_structured(fields.get("text")) or is_constrained(fields),
         conversation_tools=_distinct(in_conversation),
         continues=_continued(fields),
         session=session_in(fields),
