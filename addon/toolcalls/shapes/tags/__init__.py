@@ -6,6 +6,7 @@ Forms, as data:
     `pair_form`        a name, then pairs of key and value; `pair_heads` is what is in front of a value
     `tool_elements`    elements named after the tool and its parameters
     `token_tags`       names in attributes, with a special token in each tag
+    `lost_tags`        tags that have lost their brackets, or are of several forms
 
 The engine under all of them:
 

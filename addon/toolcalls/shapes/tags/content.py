@@ -5,7 +5,7 @@ these contents, or brings its own.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from toolcalls.shapes.arguments import LINE_ENDS, Arguments, Value
@@ -108,9 +108,11 @@ class Printed(Verbatim):
     layout   how a value is written: on lines of its own, right between its tags unless line ends would be lost there,
              on lines of its own when it has several, or as it is. In all but the last, a line end after the opening
              tag and one before the closer are layout.
+    words    how `true`, `false` and `null` are written where not as JSON does
     """
 
     layout: Layout = "lines"
+    words: Mapping[str, str] = field(default_factory=lambda: _PYTHON, hash=False)
 
     def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
         """A line end, which is layout."""
@@ -118,7 +120,7 @@ class Printed(Verbatim):
 
     def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:  # noqa: ARG002
         """The text, on lines of its own where the layout has it so."""
-        text = plain_text(name, key, raw, tools, _PYTHON)
+        text = plain_text(name, key, raw, tools, self.words)
         return "", on_own_lines(text) if self._needs_lines(text) else text
 
     def _needs_lines(self, text: str) -> bool:

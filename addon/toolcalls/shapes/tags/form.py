@@ -49,6 +49,7 @@ class TagForm:
     wrappers     the element around calls, () for none
     names        where a name is: in an attribute, `name="N"`, or behind an equals sign
     misspelt     other names of the call's element
+    respelt      other names of the parameter's
     prefix       what may come before any element's name, part by part
     orphans      elements whose closer goes with a call that comes before it
     content      how a value is between its tags
@@ -72,6 +73,7 @@ class TagForm:
     parameter: str = "parameter"
     names: Literal["attribute", "assigned"] = "attribute"
     misspelt: tuple[str, ...] = ()
+    respelt: tuple[str, ...] = ()
     prefix: tuple[str | tuple[str, ...], ...] = ()
     orphans: tuple[str, ...] = ()
     content: Content = Escaped()  # noqa: RUF009 - it has no state
@@ -94,6 +96,11 @@ class TagForm:
         return self.place == "anywhere"
 
     # Tags
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The elements that a parameter may be."""
+        return self.parameter, *self.respelt
 
     def opening(self, *elements: str) -> Parts:
         """An opening tag up to its name, or to its attributes."""
@@ -139,17 +146,17 @@ class TagForm:
     @cached_property
     def parameter_tag(self) -> Tags:
         """A parameter's opening tag; the bracket that it begins with may be lost."""
-        whole = self.opening(self.parameter)
+        whole = self.opening(*self.parameters)
         return Tags(next=[whole], misspelt=[whole[1:]] if whole[0] == "<" else ())
 
     @cached_property
     def _behind_name(self) -> Tags:
         """What tells that a call's tag without its bracket is one."""
-        return Tags(closer=[self.closing(self.call)], parameter=[self.opening(self.parameter)])
+        return Tags(closer=[self.closing(self.call)], parameter=[self.opening(*self.parameters)])
 
     @cached_property
     def closer(self) -> Tags:
-        return Tags(closer=[self.closing(self.parameter)])
+        return Tags(closer=[self.closing(*self.parameters)])
 
     @cached_property
     def call_end(self) -> Parts:
@@ -171,7 +178,7 @@ class TagForm:
 
     @cached_property
     def inside(self) -> Tags:
-        closer, next_ = self.closing(self.parameter), self.opening(self.parameter)
+        closer, next_ = self.closing(*self.parameters), self.opening(*self.parameters)
         kinds: dict[str, tuple[Parts, ...]] = {CLOSER: (closer,), CALL_END: (self.call_end,)}
         kinds |= {UNSLASHED: unslashed(closer), UNBRACKETED: unbracketed(closer)}
         if self.names == "assigned":  # a name in an attribute is another form's, which has the same closer
@@ -182,8 +189,8 @@ class TagForm:
 
     @cached_property
     def behind(self) -> Tags:
-        ends = [self.call_end, *self.wrapper_ends, self.closing(self.parameter)]
-        return Tags(end=ends, tag=[self.opening(self.parameter, self.call, *self.misspelt), *self._wrapper])
+        ends = [self.call_end, *self.wrapper_ends, self.closing(*self.parameters)]
+        return Tags(end=ends, tag=[self.opening(*self.parameters, self.call, *self.misspelt), *self._wrapper])
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The wrapper's tag, and the call's where it may be bare, or what is left of it."""
@@ -215,7 +222,7 @@ class TagForm:
             return False
         wrappers = yield from self._wrappers(scan)
         begun = False
-        while (tag := (yield from self._next(scan, tools, compact=self.compact and not begun))) is not None:
+        while (tag := (yield from self.next_tag(scan, tools, compact=self.compact and not begun))) is not None:
             begun = True
             if not (yield from self.one(scan, sink, tools, tag)):
                 return False
@@ -226,11 +233,16 @@ class TagForm:
             sink.note_repair("stray_tag")
         return begun and (yield from block_end(scan, sink, self, wrappers=len(wrappers)))
 
-    def _next(self, scan: Scanner, tools: Toolbox, *, compact: bool) -> Step[Tag | None]:
+    def next_tag(self, scan: Scanner, tools: Toolbox, *, compact: bool) -> Step[Tag | None]:
         """The opening tag of the block's next call, or what is left of it."""
         if self.heads:
-            return (yield from lost_tag(scan, self.heads, tools.names, self.parameter_here))
+            return (yield from lost_tag(scan, self.heads, tools, self.follows))
         return (yield from self.first(scan, compact=compact))
+
+    def follows(self, scan: Scanner, ahead: int, name: str, tools: Toolbox) -> Step[bool]:  # noqa: ARG002
+        """Whether a parameter with its bracket is here, which shows that a call of this tool begins."""
+        first = yield from self.parameter_here(scan, ahead)
+        return first is not None and "damaged_tag" not in first.repairs and first.name != name
 
     def _wrappers(self, scan: Scanner) -> Step[list[str]]:
         """Take the wrapper's tag, which models may begin twice, and a leaked word between it and a call's."""
@@ -378,7 +390,7 @@ class TagForm:
         body = self.line.join(("", *parts, "")) if parts else self.hollow
         bullet = f"{self.stray_words[0]} " if self.bulleted else ""
         closer = self._end(self.call) if self.closed or self.line else ""
-        start = name.join(self.heads[0]) if self.heads else self._start(self.call, name)
+        start = name.join(self.heads[0][:2]) if self.heads else self._start(self.call, name)
         return f"{bullet}{start}{body}{closer}"
 
     def _start(self, element: str, name: str, attributes: str = "") -> str:

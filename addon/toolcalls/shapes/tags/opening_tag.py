@@ -46,6 +46,7 @@ class Head(NamedTuple):
 
     before: str
     behind: str
+    repair: Repair = "missing_opener"
 
     def opener(self, name: str, parameter: str) -> str:
         """How a call of this tool begins; a name alone only with its first parameter."""
@@ -55,26 +56,28 @@ class Head(NamedTuple):
 def lost_tag(
     scan: Scanner,
     heads: tuple[Head, ...],
-    names: tuple[str, ...],
-    parameter: Callable[[Scanner, int], Step[Tag | None]],
+    tools: Toolbox,
+    follows: Callable[[Scanner, int, str, Toolbox], Step[bool]],
 ) -> Step[Tag | None]:
-    """What is left of the opening tag of a call of one of these tools, None for nothing.
+    """What is left of the opening tag of a call of a declared tool, with the layout after it; None for nothing.
 
-    It reaches up to a parameter's tag that has its bracket.
+    follows   whether the first parameter of this tool is here
     """
-    for before, behind in heads:
-        written = yield from scan.among(tuple(before + name for name in names))
-        if written is None:
+    for before, behind, repair in heads:
+        if before and not (yield from scan.starts(before)):
             continue
-        end = len(written)
+        start = (yield from scan.space(len(before))) if before else 0
+        name = yield from scan.among(tools.names, start)
+        if name is None:
+            continue
+        end = start + len(name)
         if behind:
             end = yield from scan.space(end)
             if not (yield from scan.starts(behind, end)):
                 continue
-        name, end = written[len(before) :], (yield from scan.space(end + len(behind)))
-        first = yield from parameter(scan, end)
-        if first is not None and "damaged_tag" not in first.repairs and first.name != name:
-            return Tag(name, end, repairs=("missing_opener",))
+        end = yield from scan.space(end + len(behind))
+        if (yield from follows(scan, end, name, tools)):
+            return Tag(name, end, repairs=(repair,))
     return None
 
 

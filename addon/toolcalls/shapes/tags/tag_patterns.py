@@ -26,6 +26,8 @@ class PatternPart(NamedTuple):
 type Part = str | tuple[str, ...] | PatternPart
 type Parts = tuple[Part, ...]
 
+END_OF_NAME = PatternPart(r"(?=[^\w-])", "", "")  # where one of several names may begin another one
+
 _MAX_BLANKS = 8  # at one place inside a tag
 _BLANKS = f"[ \t]{{0,{_MAX_BLANKS}}}"
 _SPACES = f"[{SPACE}]{{0,{_MAX_BLANKS}}}"

@@ -11,16 +11,12 @@ each:
 - where the value's closer is missing, the call's closer ends it if the block ends there too, and the next value's
   opener if it is one that the call still lacks. Text in which that opener has a closer that does not count is quoted.
 
-Values leave as they come. What is looked at ahead is bounded, so work is linear. `closed_value` is for text whose tags
-have lost their brackets.
+Values leave as they come. What is looked at ahead is bounded, so work is linear.
 """
 
-import re
-from collections.abc import Callable
-from typing import Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, Protocol
 
 from toolcalls.events import Repair
-from toolcalls.shapes import CallSink
 from toolcalls.shapes.arguments import Value
 from toolcalls.shapes.json.closing import RepairSink
 from toolcalls.shapes.tags.raw import find_mark, up_to_tag
@@ -181,9 +177,12 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
 
 
 def _take_closer(scan: Scanner, value: Value, line_end: int, closer: int, *, own_lines: bool) -> None:
-    """Take a value's closer and the line end before it, which is layout or the value's."""
+    """Take a value's closer and the line end before it, which is layout or the value's.
+
+    It always is layout in front of a closer that has lost all that tells it from a word.
+    """
     last = scan.take(line_end)
-    if last and not own_lines:
+    if last and not (own_lines or scan.text[scan.pos].isalpha()):
         value.add(last)
     scan.take(closer)
 
@@ -246,44 +245,3 @@ def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str)
         if kind == CLOSER or kind in _BEGIN or kind in {CALL, CALL_END}:
             return
         offset += 1
-
-
-# Closers that no tag marks
-
-
-class Closed(NamedTuple):
-    """A value's text, and the closer that ended it. Both have been taken."""
-
-    text: str
-    closer: str
-
-
-def closed_value(
-    scan: Scanner, sink: CallSink, closer: re.Pattern[str], longest: int, goes_on: Callable[[str], Step[bool]]
-) -> Step[Closed | None]:
-    """The text up to the first closer behind which the call goes on; None where the reply ends before one.
-
-    The closers may have lost their brackets or their slash, so that a pattern finds them and not a tag. Nothing in such
-    text is a tag for sure, so the value is kept until its closer is there.
-
-    longest   characters that a closer has at the most
-    goes_on   says so of a closer that is here
-    """
-    kept: list[str] = []
-    while True:
-        found = closer.search(scan.text, scan.pos)
-        if found is not None:
-            kept.append(scan.take(found.start() - scan.pos))
-            if (yield from goes_on(found.group())):
-                scan.take(len(found.group()))
-                return Closed("".join(kept), found.group())
-            kept.append(scan.take(len(found.group())))
-            continue
-        size = scan.rest() if scan.ended else max(0, scan.rest() - longest)
-        wanted = sink.collect(size)
-        piece = scan.take(size)
-        if wanted:
-            kept.append(piece)
-        if scan.ended:
-            return None
-        yield
