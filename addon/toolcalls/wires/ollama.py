@@ -28,7 +28,6 @@ from toolcalls.events import (
     Defect,
     Event,
     Finish,
-    Markup,
     Reason,
     Reasoning,
     Text,
@@ -40,7 +39,9 @@ from toolcalls.values.conversion import is_object
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, Undivided, Wire, calls_first, function_tools, ollama_answer
 from toolcalls.wires.constrained_text import is_constrained
+from toolcalls.wires.content_blocks import CompleteCalls
 from toolcalls.wires.mending import Ids, Mended, Mending, as_object
+from toolcalls.wires.replacement import WholeCall
 from toolcalls.wires.session_ids import session_in
 
 _LANE = 0
@@ -53,20 +54,15 @@ _REPEATED_EMPTY = {"done_reason", "total_duration", "load_duration", "prompt_eva
 }  # fmt: skip
 
 
-class _Call:
-    """A call that is arriving, with its arguments so far."""
-
-    def __init__(self, start: CallStart) -> None:
-        self.start = start
-        self.pieces: list[str] = []
-        self.ended = False
+class _Call(WholeCall):
+    """A call as far as it came."""
 
     def entry(self) -> Fields:
         """The call as an entry of `tool_calls`."""
         function = {
             "index": self.start.index,
             "name": rawjson.string(self.start.name),
-            "arguments": rawjson.json_text("".join(self.pieces)),
+            "arguments": rawjson.json_text(self.arguments),
         }
         return {**({"id": rawjson.string(self.start.id)} if self.start.id else {}), "function": function}
 
@@ -123,8 +119,7 @@ class _Codec(Undivided):
         self._streamed = streamed
         self._ids: set[str] = set()  # of the native calls so far
         self._next = 0  # the index of the next native call
-        self._new_calls: dict[int, _Call] = {}
-        self._markup = ""  # of the candidate that is arriving
+        self._complete = CompleteCalls()
 
     # Decoding
 
@@ -175,7 +170,7 @@ class _Codec(Undivided):
         line = rawjson.fields(payload)
         message = rawjson.fields(line.get("message"))
         own = rawjson.items(message.get("tool_calls"))
-        content = self._content([event for _, event in parts], own)
+        content = self._content([*self._complete.of(event for _, event in parts)], own)
         if can_omit and not content:
             return []
         messages = _messages(content) if self._streamed else [_one_message(content)]
@@ -201,58 +196,42 @@ class _Codec(Undivided):
         written = [rawjson.written(one) for one in lines]
         return [payload] if len(written) == 1 and _value(written[0]) == _value(payload) else written
 
-    def _content(self, events: Sequence[Event], own: Sequence[Any]) -> list[tuple[str, Any]]:
+    @staticmethod
+    def _content(events: Sequence[Event], own: Sequence[Any]) -> list[tuple[str, Any]]:
         """The content that the events make, in order: ("content", text), ("thinking", text), ("tool_calls", entry)."""
         content: list[tuple[str, Any]] = []
-        natives: dict[int, _Call] = {}
+        calls: dict[int, _Call] = {}
         left: list[tuple[Fields, Any] | None] = [(rawjson.fields(raw), raw) for raw in own]
-        for place in self._withdrawn(events, len(own)):
+        for place in _withdrawn(events, len(own)):
             left[place] = None
         for event in events:
             if isinstance(event, Text):
                 content.append(("content", event.text))
-            elif isinstance(event, Markup):
-                content += self._add_markup(event.text)
             elif isinstance(event, Reasoning) and event.moved:
                 content.append(("thinking", event.text))
             elif isinstance(event, CallStart):
-                (natives if event.dialect is None else self._new_calls)[event.index] = _Call(event)
-            elif isinstance(event, CallPiece | CallEnd):
-                call = natives.get(event.index) or self._new_calls.get(event.index)
-                if isinstance(event, CallPiece) and call is not None:
-                    call.pieces.append(event.json)
-                elif call is not None:
-                    call.ended = True
-                    content.append(
-                        ("tool_calls", _native_entry(call, left) if event.index in natives else call.entry())
-                    )
+                calls[event.index] = _Call(event)
+            elif isinstance(event, CallPiece) and (call := calls.get(event.index)) is not None:
+                call.pieces.append(event.json)
+            elif isinstance(event, CallEnd) and (call := calls.get(event.index)) is not None:
+                native = call.start.dialect is None
+                content.append(("tool_calls", _native_entry(call, left) if native else call.entry()))
         return content
 
-    def _add_markup(self, markup: str) -> Iterator[tuple[str, Any]]:
-        """Keep a call's markup until the call has its verdict. The markup of one that broke off is text."""
-        if markup:
-            self._markup += markup
-            return
-        written, self._markup = self._markup, ""
-        last = next(reversed(self._new_calls.values()), None)
-        if last is not None and not last.ended:
-            last.ended = True
-            yield "content", written
 
-    def _withdrawn(self, events: Sequence[Event], calls: int) -> set[int]:
-        """The places of the line's own calls that were withdrawn. Two events answer for each: of its start and piece,
-        or `Withdrawn` in their places.
-        """
-        ours = set(self._new_calls)
-        ours |= {event.index for event in events if isinstance(event, CallStart) and event.dialect is not None}
-        answers = [
-            event
-            for event in events
-            if isinstance(event, Withdrawn) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
-        ]
-        if len(answers) != 2 * calls:
-            return set()
-        return {place // 2 for place, event in enumerate(answers) if isinstance(event, Withdrawn)}
+def _withdrawn(events: Sequence[Event], calls: int) -> set[int]:
+    """The places of the line's own calls that were withdrawn. Two events answer for each: of its start and piece,
+    or `Withdrawn` in their places.
+    """
+    ours = {event.index for event in events if isinstance(event, CallStart) and event.dialect is not None}
+    answers = [
+        event
+        for event in events
+        if isinstance(event, Withdrawn) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
+    ]
+    if len(answers) != 2 * calls:
+        return set()
+    return {place // 2 for place, event in enumerate(answers) if isinstance(event, Withdrawn)}
 
 
 def _native_entry(call: _Call, own: list[tuple[Fields, Any] | None]) -> Any:
@@ -262,8 +241,7 @@ def _native_entry(call: _Call, own: list[tuple[Fields, Any] | None]) -> Any:
             continue
         entry, raw = given
         function = rawjson.fields(entry.get("function"))
-        written = "".join(call.pieces)
-        if rawjson.word(function, "name") == call.start.name and _arguments(function) == written:
+        if rawjson.word(function, "name") == call.start.name and _arguments(function) == call.arguments:
             own[place] = None
             if rawjson.number(function, "index", call.start.index) == call.start.index:
                 return raw

@@ -33,7 +33,6 @@ class Call:
         self.name = name
         self.id = id_
         self.pieces: list[str] = []
-        self.ended = False
 
     @property
     def arguments(self) -> str:

@@ -1,6 +1,6 @@
 """A candidate's parts, merged with what has become of its calls and its text."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 from toolcalls.events import CallPiece, CallStart, Event, Withdrawn
 from toolcalls.values import rawjson
@@ -18,7 +18,7 @@ def event_count(part: Fields) -> int:
     return 2 if rawjson.word(rawjson.fields(part["functionCall"]), "name") else 1
 
 
-def is_of_native_call(event: Event, ours: set[int]) -> bool:
+def is_of_native_call(event: Event, ours: Container[int]) -> bool:
     """Whether an event answers for a native call of the frame."""
     return isinstance(event, Withdrawn) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
 
