@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolcalls.events import (
-    CallEnd,
-    CallPiece,
     CallStart,
     Event,
     Fetched,
@@ -19,7 +17,8 @@ from toolcalls.events import (
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec, calls_first
-from toolcalls.wires.openai_responses.calls import CallItem, kind_of, kind_of_form, namespaces
+from toolcalls.wires.content_blocks import Block, ContentBlocks
+from toolcalls.wires.openai_responses.calls import FUNCTION, CallItem, kind_of, kind_of_form, namespaces
 from toolcalls.wires.openai_responses.decoding import whole_call
 from toolcalls.wires.openai_responses.items import (
     MESSAGE,
@@ -123,12 +122,12 @@ class Whole(WholeCodec):
             rewriting = _Rewriting(item, spaces)
             for part in rawjson.items(item["content"]):
                 if is_text(rawjson.fields(part)):
-                    rewriting.text(rawjson.fields(part), [event for _, event in lanes.pop(lane, ())])
+                    rewriting.take_text(rawjson.fields(part), [event for _, event in lanes.pop(lane, ())])
                     lane += 1
                 else:
                     rewriting.content.append(part)
             made += rewriting.items() if rewriting.changed else [raw]
-            cut = cut or bool(rewriting.open)
+            cut = cut or rewriting.cut
         made += own.of_own(part for rest in lanes.values() for part in rest)  # text that has no message
         made += [call.item(spaces) for replacement in replacements.values() for call in replacement.unplaced]
         return [rawjson.written(response_with(response, output, made, cut=cut, stopped=is_stopped(response, parts)))]
@@ -161,60 +160,73 @@ def _natives(output: Sequence[Any]) -> dict[int, list[Fields]]:
     return natives
 
 
-class _Rewriting:
-    """What one message of a whole reply becomes. `content` is what the latest segment holds so far."""
+class _Rewriting(ContentBlocks):
+    """What one message of a whole reply becomes: messages with what is between them. `content` is what the latest one
+    holds so far.
+
+    changed   not what it was
+    cut       a call broke off
+    """
 
     def __init__(self, item: Fields, spaces: Mapping[str, str]) -> None:
+        super().__init__()
         self.content: list[Any] = []
-        self.open: dict[int, CallItem] = {}
         self.changed = False
+        self.cut = False
         self._item = item
         self._spaces = spaces
         self._made: list[Any] = []
         self._count = 0
+        self._part: Fields = {}  # the text part in hand
+        self._said: list[str] = []  # of the text or the reasoning that is open
+        self._call = CallItem(FUNCTION, {}, 0)  # the call that is open
 
     def of_own(self, parts: Iterable[Part]) -> list[Any]:
         """The items for text that has no message."""
         self._item = {**self._item, "status": "completed"}
-        self.text({}, [event for _, event in parts])
+        self.take_text({}, [event for _, event in parts])
         made, self._made = self.items(), []
         return made
 
-    def text(self, part: Fields, events: Iterable[Event]) -> None:
+    def take_text(self, part: Fields, events: Iterable[Event]) -> None:
         """A text part, as its events say."""
-        pieces: list[str] = []
+        before = len(self.content), len(self._made)
+        self._part = part
         for event in events:
-            if isinstance(event, Text):
-                pieces.append(event.text)
-            elif isinstance(event, CallStart) and event.dialect is not None:
-                self._interrupted(part, pieces)
-                kind = kind_of_form(event.form)
-                space = event.space or self._spaces.get(event.name, "")
-                call = self.open[event.index] = CallItem(kind, kind.new_item(event, space, None), 0)
-                self._made.append(call.item)
-            elif isinstance(event, CallPiece) and event.index in self.open:
-                self.open[event.index].pieces.append(event.json)
-            elif isinstance(event, CallEnd) and event.index in self.open:
-                self.open.pop(event.index).end("completed")
-            elif isinstance(event, Reasoning) and event.moved:
-                self._interrupted(part, pieces)
-                self._think(event.text)
-        self._say(part, pieces)
-        for call in self.open.values():
-            call.end("incomplete")
+            self.event(0, event)
+        self.close()
+        if before == (len(self.content), len(self._made)) and rawjson.word(part, "text"):
+            self.changed = True  # nothing is left of it
 
-    def _interrupted(self, part: Fields, pieces: list[str]) -> None:
-        """Something else begins within the message."""
-        self._say(part, pieces)
+    def _start(self, block: Block, opener: Fields | None, call: CallStart | None) -> None:  # noqa: ARG002
+        self._said = []
+        if block.kind == "text":
+            return
         self._segment()
         self.changed = True
+        if call is not None:
+            kind = kind_of_form(call.form)
+            space = call.space or self._spaces.get(call.name, "")
+            self._call = CallItem(kind, kind.new_item(call, space, None), 0)
+            self._made.append(self._call.item)
 
-    def _say(self, part: Fields, pieces: list[str]) -> None:
-        text = "".join(pieces)
-        pieces.clear()
-        self.changed = self.changed or text != rawjson.word(part, "text")
-        if text:
-            self.content.append(part if rawjson.word(part, "text") == text else text_part(part, text))
+    def _say(self, block: Block, text: str, event: Fields | None) -> None:  # noqa: ARG002
+        (self._call.pieces if block.kind == "call" else self._said).append(text)
+
+    def _break_off(self, block: Block) -> None:
+        """Its item says that it is incomplete."""
+        self.cut, block.call = True, None
+
+    def _stop(self, block: Block) -> None:
+        said = "".join(self._said)
+        if block.kind == "call":
+            self._call.end("incomplete" if block.call is None else "completed")
+        elif block.kind == "reasoning":
+            self._think(said)
+        else:
+            same = said == rawjson.word(self._part, "text")
+            self.changed = self.changed or not same
+            self.content.append(self._part if same else text_part(self._part, said))
 
     def _segment(self) -> None:
         """A message ends here, if it holds anything."""
