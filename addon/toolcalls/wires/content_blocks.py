@@ -11,6 +11,9 @@ Events of the hub come in, and what the client is owed for each depends on the b
     another block of the
       upstream's, the end -               ends              ends              breaks off
 
+Where more than their order tells blocks apart (`calls_stay_open`), a call stays open instead of breaking off, until it
+ends or the reply does.
+
 A block takes the client's next index when it begins. A text of the upstream's begins with its first text: the event
 that opens it is held until then (`held`), and where nothing comes it is never sent.
 
@@ -56,13 +59,18 @@ class ContentBlocks(ABC):
     open   the block that is open
     next   the index of the next block
     held   what opens a text that the client has not got
+    left   calls that are open while other blocks come, by lane and index
     """
 
     blanks_wait = False
     """Whether white space at the start of a text is sent with what follows it, and not at all before another block."""
 
+    calls_stay_open = False
+    """Whether a call stays open when another block begins."""
+
     def __init__(self) -> None:
         self.open: Block | None = None
+        self.left: dict[tuple[int, int], Block] = {}
         self.next = 0
         self.held: Fields | None = None
         self._blank = ""
@@ -104,9 +112,13 @@ class ContentBlocks(ABC):
         return block
 
     def close(self) -> None:
-        """End what is open. A call that is still open broke off."""
-        if self.open is not None and self.open.kind == "call":
-            self._break_off(self.open)
+        """End what is open. A call that is still open broke off, if it does not stay open."""
+        block = self.open
+        if block is not None and block.call is not None and self.calls_stay_open:
+            self.open, self.left[block.call] = None, block
+            return
+        if block is not None and block.kind == "call":
+            self._break_off(block)
         self._end()
 
     def _break_off(self, block: Block) -> None:
@@ -134,17 +146,24 @@ class ContentBlocks(ABC):
         elif isinstance(event, CallStart):
             self.begin("call", lane=lane, call=event)
         elif isinstance(event, CallPiece | CallEnd):
-            if block is None or block.call != (lane, event.index):
-                return
-            if isinstance(event, CallEnd):
-                self._end()
-                return
-            block.has_arguments = block.has_arguments or event.json != ""
-            self._say(block, event.json, None)
+            self._call_goes_on(lane, event)
         elif isinstance(event, Reasoning) and event.moved and event.text:
             if block is None or block.kind != "reasoning":
                 block = self.begin("reasoning")
             self._say(block, event.text, None)
+
+    def _call_goes_on(self, lane: int, event: CallPiece | CallEnd) -> None:
+        key = lane, event.index
+        block = self.open if self.has_open(*key) else self.left.get(key)
+        if block is None:
+            return
+        if isinstance(event, CallPiece):
+            block.has_arguments = block.has_arguments or event.json != ""
+            self._say(block, event.json, None)
+        elif block is self.open:
+            self._end()
+        else:
+            self._stop(self.left.pop(key))
 
     def text(self, text: str, event: Fields | None = None) -> None:
         """Send text. `event`: the one that it came in."""

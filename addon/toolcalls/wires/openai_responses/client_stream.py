@@ -1,7 +1,8 @@
 """The stream that the client gets: what it has got so far, and new frames made of the hub's events.
 
-Items follow each other and never nest, so what is open ends where something else begins. A message that would show
-nothing is not shown: the frames that open it are held until its first text.
+Items are the blocks of `content_blocks`; a text is one part of a message, which goes on with its next text. A message
+that would show nothing is not shown: the frames that open it are held until its first text. A call that broke off is
+open until the last frame, which says that it is incomplete.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,10 +10,11 @@ from typing import Any
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Reasoning, Text
+from toolcalls.events import CallStart, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, merge_texts
+from toolcalls.wires.content_blocks import Block, ContentBlocks
 from toolcalls.wires.openai_responses.calls import CUSTOM, CallItem, kind_of_form
 from toolcalls.wires.openai_responses.decoding import DELTA, TEXT_DONE, Reading, place_of
 from toolcalls.wires.openai_responses.items import (
@@ -50,8 +52,8 @@ def _as_was(raw: object, value: Any) -> Any:
     return value
 
 
-class ClientStream:
-    """The client's side of one reply.
+class ClientStream(ContentBlocks):
+    """The client's side of one reply. What is open is a block of ours that is no text.
 
     out        the frames that it gets for the one in hand
     before     the items of ours that come before all of the upstream's
@@ -60,11 +62,13 @@ class ClientStream:
     calls      the calls of ours that are open, by lane and index
     lowered    native calls that it has not got, since they become text, by their ids
     replaced   those whose places others may take, by their ids
-    next       the place of the next item
     diverged   it got something else than the upstream sent
     """
 
+    calls_stay_open = True
+
     def __init__(self, reading: Reading) -> None:
+        super().__init__()
         self.out: list[Fields] = []
         self.before: list[Any] = []
         self.slot = self.before
@@ -72,10 +76,9 @@ class ClientStream:
         self.calls: dict[tuple[int, int], CallItem] = {}
         self.lowered: dict[str, Fields] = {}
         self.replaced: dict[str, Fields] = {}
-        self.next = 0
         self.diverged = False
         self._reading = reading
-        self._thought: Thought | None = None
+        self._thought = Thought({}, -1)  # the one that is open
         self._first: int | None = None  # the number of the frame's first event, None where events have none
         self._numbers = 0  # how much higher the client's numbers are
         self._shared: Fields = {}  # what every event says beside its own
@@ -83,14 +86,14 @@ class ClientStream:
 
     # Frames
 
-    def begin(self, event: Fields) -> None:
+    def begin_frame(self, event: Fields) -> None:
         """Begin the upstream's next frame."""
         number = rawjson.number(event, "sequence_number", -1)
         self._first = None if number < 0 else number + self._numbers
         self._shared = {"stream_id": event["stream_id"]} if "stream_id" in event else {}
         self.out = []
 
-    def end(self) -> None:
+    def end_frame(self) -> None:
         """Count the payloads in `out`, which are sent for that frame."""
         self._numbers += len(self.out) - 1
 
@@ -111,26 +114,39 @@ class ClientStream:
         self.next += 1
         return self.next - 1
 
+    def _index_of(self, call: CallStart | None) -> int:  # noqa: ARG002
+        """-1: an item takes its place when it is shown."""
+        return -1
+
     # The hub's events
 
     def emit(self, parts: Iterable[Part], *, natives: bool = True) -> None:
         """Send what became of the text. `natives`: a native call among it is one that could not become text."""
         for lane, event in merge_texts(parts):
-            if isinstance(event, Text):
-                self.text(event.text)
-            else:
-                self._event(lane, event, natives=natives)
+            if natives or not (isinstance(event, CallStart) and event.dialect is None):
+                self.event(lane, event)
 
-    def _event(self, lane: int, event: Event, *, natives: bool) -> None:
-        if isinstance(event, CallStart) and (natives or event.dialect is not None):
-            self._start(lane, event)
-        elif isinstance(event, CallPiece) and (call := self.calls.get((lane, event.index))) is not None:
-            call.pieces.append(event.json)
-            self._piece(call, call.input.feed(event.json) if call.kind is CUSTOM else event.json)
-        elif isinstance(event, CallEnd) and (call := self.calls.pop((lane, event.index), None)) is not None:
-            self._call_ends(call)
-        elif isinstance(event, Reasoning) and event.moved and event.text:
-            self._think(event.text)
+    def _start(self, block: Block, opener: Fields | None, call: CallStart | None) -> None:  # noqa: ARG002
+        self.end_message()
+        if call is None:
+            self._begin_thought()
+        else:
+            self._begin_call(block, call)
+
+    def _say(self, block: Block, text: str, event: Fields | None) -> None:  # noqa: ARG002
+        if block.kind == "reasoning":
+            self._thought.pieces.append(text)
+            self.send("response.reasoning_text.delta", **self._thought.position, delta=rawjson.string(text))
+        elif block.call is not None:
+            call = self.calls[block.call]
+            call.pieces.append(text)
+            self._piece(call, call.input.feed(text) if call.kind is CUSTOM else text)
+
+    def _stop(self, block: Block) -> None:
+        if block.kind == "reasoning":
+            self._end_thought(self._thought)
+        elif block.call is not None:
+            self._end_call(self.calls.pop(block.call))
 
     # Text
 
@@ -138,8 +154,9 @@ class ClientStream:
         """Send text of a message, in the event that it came in or in a new one."""
         if not text:
             return
+        self.close()
         message = self.message
-        segment = message.segment if message is not None and self._thought is None else None
+        segment = None if message is None else message.segment
         if message is None or segment is None or segment.part is None:
             message, segment = self.open_part(event)
         segment.pieces.append(text)
@@ -151,7 +168,7 @@ class ClientStream:
 
     def open_part(self, event: Fields | None = None) -> tuple[Message, Segment]:
         """The message that text belongs to, with a text part of it open."""
-        self.end_thought()
+        self.close()
         message = self.message
         if message is None:
             message = self.message = self._new_message()
@@ -177,7 +194,7 @@ class ClientStream:
         segment = message.segment
         is_new = segment is None
         if segment is None:
-            segment = self.show(message, held, index)
+            segment = self.show_message(message, held, index)
         opener = next((event for event in held if "part" in event), None)
         segment.begin(text_part({}, "") if opener is None else rawjson.fields(opener["part"]))
         if opener is not None:
@@ -186,7 +203,7 @@ class ClientStream:
             self.send("response.content_part.added", **segment.position, part=segment.part)
         return segment
 
-    def show(self, message: Message, held: Iterable[Fields], index: int) -> Segment:
+    def show_message(self, message: Message, held: Iterable[Fields], index: int) -> Segment:
         """Show a message without its parts. `index`: where its content begins in the upstream's."""
         opener = next((event for event in held if "item" in event), None)
         place = self.take_place(None if opener is None else place_of(opener))
@@ -205,13 +222,13 @@ class ClientStream:
             segment.has_text_done = True
             self.send(TEXT_DONE, **segment.position, text=rawjson.string(segment.text), logprobs=NOTHING)
 
-    def close(self, behind: Sequence[Fields] = ()) -> None:
+    def end_message(self, behind: Sequence[Fields] = ()) -> None:
         """End the open message, since something else begins. `behind`: parts at its end."""
         message = self.message
         if message is None:
             return
         if message.segment is None and behind:
-            self.show(message, message.held, 0)
+            self.show_message(message, message.held, 0)
             message.held.clear()
         if message.segment is None:
             return
@@ -230,24 +247,24 @@ class ClientStream:
     def close_own(self) -> None:
         """End a message of ours, since an item of the upstream's goes on."""
         if self.message is not None and self.message.own:
-            self.close()
+            self.end_message()
         self.message = None
 
     # Calls
 
-    def _start(self, lane: int, event: CallStart) -> None:
-        self.end_thought()
-        self.close()
+    def _begin_call(self, block: Block, event: CallStart) -> None:
         kind = kind_of_form(event.form)
         like = self.lowered.get(event.id) if event.dialect is None else None
         if like is None and kind.form:
             like = self.replaced.get(event.id)
         item = kind.new_item(event, event.space or self._reading.namespaces.get(event.name, ""), like)
-        call = self.calls[lane, event.index] = CallItem(kind, item, -1)
+        call = CallItem(kind, item, -1)
+        if block.call is not None:
+            self.calls[block.call] = call
         if not kind.whole:
-            self._call_begins(call)
+            self._show_call(call)
 
-    def _call_begins(self, call: CallItem) -> None:
+    def _show_call(self, call: CallItem) -> None:
         call.place = self.take_place()
         self.slot.append(call.item)
         self.send("response.output_item.added", output_index=call.place, item=dict(call.item))
@@ -259,12 +276,12 @@ class ClientStream:
         where = {"item_id": call.item["id"], "output_index": call.place}
         self.send(f"{call.kind.events}.delta", **where, delta=rawjson.string(delta))
 
-    def _call_ends(self, call: CallItem) -> None:
+    def _end_call(self, call: CallItem) -> None:
         if call.kind is CUSTOM:
             self._piece(call, call.input.end())
         call.end("completed")
         if call.kind.whole:
-            self._call_begins(call)
+            self._show_call(call)
         else:
             where = {"item_id": call.item["id"], "output_index": call.place}
             named = {} if call.kind.form else {"name": call.item["name"]}
@@ -272,26 +289,22 @@ class ClientStream:
             self.send(f"{call.kind.events}.done", **where, **named, **{held: call.item[held]})
         self.send("response.output_item.done", output_index=call.place, item=dict(call.item))
 
+    def broken_off(self) -> list[CallItem]:
+        """The calls that are open where the reply ends; no more comes of them."""
+        calls, self.calls, self.left = [*self.calls.values()], {}, {}
+        return calls
+
     # Reasoning
 
-    def _think(self, text: str) -> None:
-        """Send reasoning from the text."""
-        thought = self._thought
-        if thought is None:
-            self.close()
-            item = thought_item(self._own_id("rs"), None)
-            thought = self._thought = Thought(item, self.take_place())
-            self.slot.append(item)
-            self.send("response.output_item.added", output_index=thought.place, item=dict(item))
-            self.send("response.content_part.added", **thought.position, part=thought_part(""))
-        thought.pieces.append(text)
-        self.send("response.reasoning_text.delta", **thought.position, delta=rawjson.string(text))
+    def _begin_thought(self) -> None:
+        """Show reasoning from the text."""
+        item = thought_item(self._own_id("rs"), None)
+        thought = self._thought = Thought(item, self.take_place())
+        self.slot.append(item)
+        self.send("response.output_item.added", output_index=thought.place, item=dict(item))
+        self.send("response.content_part.added", **thought.position, part=thought_part(""))
 
-    def end_thought(self) -> None:
-        """End such reasoning, since something else begins."""
-        thought, self._thought = self._thought, None
-        if thought is None:
-            return
+    def _end_thought(self, thought: Thought) -> None:
         text = "".join(thought.pieces)
         part = thought_part(text)
         thought.item["content"] = [part]

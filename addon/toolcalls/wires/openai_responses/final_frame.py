@@ -35,9 +35,9 @@ class FinalFrame:
             if place in self._items.natives
         )
         client.emit(self._unstreamed_texts(self._unstreamed_calls(parts), output))
-        client.end_thought()
+        client.close()
         client.close_own()
-        open_, client.calls = list(client.calls.values()), {}
+        open_ = client.broken_off()
         for call in open_:
             call.end("incomplete")
         if "response" not in event:
@@ -78,7 +78,7 @@ class FinalFrame:
                 message = self._items.messages[place] = Message(item, client.slot)
             client.message, client.slot = message, message.slot
             client.emit(part for part in parts if part[0] in lanes)
-            client.close(behind=refusals_of(item))
+            client.end_message(behind=refusals_of(item))
             client.message = None
         sent = set().union(*unstreamed_texts.values()) if unstreamed_texts else set()
         return [part for part in parts if part[0] not in sent]

@@ -29,13 +29,13 @@ class ItemFrames:
         kind = kind_of(item)
         gone = withdrawn_at(parts)
         client.emit(parts[:gone], natives=kind is None)
-        client.end_thought()
+        client.close()
         self._items.begin(at)
         if rawjson.word(item, "type") == "message":
             client.message = self._items.messages[at] = message = Message(item, client.slot)
             message.held.append(event)
             if opens_text(parts):
-                client.show(message, [event], 0)
+                client.show_message(message, [event], 0)
                 message.held.clear()
         elif kind is not None and not stays_native(parts):
             self._omit(item, at, parts[gone:])

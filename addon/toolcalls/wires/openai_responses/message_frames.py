@@ -47,7 +47,7 @@ class MessageFrames:
             return
         segment = message.segment
         if segment is None:  # a refusal after a call that was made
-            segment = client.show(message, message.held, place_of(event, "content_index"))
+            segment = client.show_message(message, message.held, place_of(event, "content_index"))
             message.held.clear()
         where = position_of(event, segment)
         begun = segment.part is not None and where.get("content_index") == len(segment.content)
@@ -130,7 +130,7 @@ class MessageFrames:
         message = self._items.message_of(event)
         if came and (message.changed or content_of(parts) != (came, False, [])):
             client.emit(parts)
-            client.close(behind=refusals_of(item))
+            client.end_message(behind=refusals_of(item))
             client.message = None
             return
         segment, message.segment = message.segment, None

@@ -83,13 +83,13 @@ class Stream(Undivided):
             gone = {(lane, said.index) for lane, said in parts if isinstance(said, Withdrawn)}
             self._items.reading.withdrawn |= gone
         client = self._items.client
-        client.begin(event)
+        client.begin_frame(event)
         self._handlers.get(kind, self._items.forward)(event, parts)
         if not client.diverged and content_of(parts) == content_of(self._items.decoded):
             out = [event]  # whatever state the stream is in: nothing was changed so far
         else:
             client.diverged = True
-            client.end()
+            client.end_frame()
             out = client.out
         if self._repeated is not None:
             if kind != DELTA:
