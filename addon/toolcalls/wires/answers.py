@@ -4,9 +4,10 @@ Each API that has a place for calls writes such a reply in a file `answer` of it
 stream has begun before its error came, only the rest is written, after what the client has already.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.values.usage import Tokens
@@ -47,6 +48,17 @@ class Answer:
     created: int = 0
     created_at: str = "1970-01-01T00:00:00Z"
     tokens: Tokens = _UNCOUNTED
+
+    def events(self) -> Iterator[Event]:
+        """What the reply holds, as events of a text."""
+        if self.reasoning:
+            yield Reasoning(self.reasoning, moved=True)
+        if self.text:
+            yield Text(self.text)
+        for index, call in enumerate(self.calls):
+            yield CallStart(index, call.name, id=call.id, dialect="")
+            yield CallPiece(index, call.arguments)
+            yield CallEnd(index)
 
 
 class Answering:

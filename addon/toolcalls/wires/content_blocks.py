@@ -232,6 +232,12 @@ class BlockStream(ContentBlocks):
 
     # The upstream's events
 
+    def go_on(self, index: int, open_: int | None) -> None:
+        """End the upstream's text or reasoning at `open_`, if any; the next block is `index`."""
+        self.next = index
+        if open_ is not None:
+            self.out.append(self.stopped(Block("text", open_)))
+
     def forward(self, event: Fields, index: int | None = None) -> None:
         """Send an event of the upstream's. `index`: the client's index of its block, None for an event of no block."""
         same = index is None or rawjson.number(event, "index", -1) == index

@@ -1,18 +1,22 @@
-"""A reply of our own making with calls (`wires.answers`)."""
+"""A reply of our own making with calls (`wires.answers`). Nobody can sign its thought, so that signature is empty."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import answers
-from toolcalls.wires.answers import Answer, AnsweredCall, counted
+from toolcalls.wires.answers import Answer, counted
+from toolcalls.wires.anthropic.client_stream import ClientStream
+from toolcalls.wires.anthropic.whole import Content
 
 _SAYS_CALLS = "tool_use"
 
 
 def whole(answer: Answer) -> bytes:
-    blocks = [*_texts(answer), *({**block, "input": call.object} for block, call in _calls(answer))]
-    return rawjson.written({**_message(answer, blocks), "stop_reason": _SAYS_CALLS})
+    made = Content()
+    made.take_text({}, answer.events())
+    return rawjson.written({**_message(answer, made.blocks), "stop_reason": _SAYS_CALLS})
 
 
 class Answering(answers.Answering):
@@ -48,42 +52,18 @@ class Answering(answers.Answering):
     def _events(self, answer: Answer) -> Iterator[Fields]:
         if not self._begun:
             yield {"type": "message_start", "message": {**_message(answer, []), "stop_reason": None}}
-        if self._open is not None:
-            yield {"type": "content_block_stop", "index": self._open}
-        index = self._next
-        for block in _texts(answer):
-            kind = block["type"]
-            empty = {key: "" if key == kind else member for key, member in block.items()}
-            yield {"type": "content_block_start", "index": index, "content_block": empty}
-            yield {"type": "content_block_delta", "index": index, "delta": {"type": f"{kind}_delta", kind: block[kind]}}
-            yield {"type": "content_block_stop", "index": index}
-            index += 1
-        for block, call in _calls(answer):
-            yield {"type": "content_block_start", "index": index, "content_block": {**block, "input": {}}}
-            delta = {"type": "input_json_delta", "partial_json": rawjson.string(call.arguments)}
-            yield {"type": "content_block_delta", "index": index, "delta": delta}
-            yield {"type": "content_block_stop", "index": index}
-            index += 1
+        client = ClientStream()
+        client.go_on(self._next, self._open)
+        client.emit((0, event) for event in answer.events())
+        client.close()
+        yield from client.out
         ending: Fields = {"stop_reason": _SAYS_CALLS, "stop_sequence": None}
         usage = {"output_tokens": answer.tokens.output or 0}
         yield {"type": "message_delta", "delta": ending, "usage": usage}
         yield {"type": "message_stop"}
 
 
-def _texts(answer: Answer) -> Iterator[Fields]:
-    """Blocks in front of the calls. Nobody can sign the thought, so its signature is empty."""
-    if answer.reasoning:
-        yield {"type": "thinking", "thinking": rawjson.string(answer.reasoning), "signature": ""}
-    if answer.text:
-        yield {"type": "text", "text": rawjson.string(answer.text)}
-
-
-def _calls(answer: Answer) -> Iterator[tuple[Fields, AnsweredCall]]:
-    for call in answer.calls:
-        yield {"type": "tool_use", "id": call.id, "name": rawjson.string(call.name)}, call
-
-
-def _message(answer: Answer, content: list[Fields]) -> Fields:
+def _message(answer: Answer, content: list[Any]) -> Fields:
     usage = {"input_tokens": 0, "output_tokens": 0, **counted(answer.tokens, "input_tokens", "output_tokens")}
     about = {"id": f"msg_{answer.digest}", "type": "message", "role": "assistant"}
     model = rawjson.string(answer.model)

@@ -82,7 +82,7 @@ class Whole(WholeCodec):
         replacements = {lane: Replacements(blocks, lanes.get(lane, ()), BlockCall) for lane, blocks in natives.items()}
         lanes |= {lane: replacement.other_parts for lane, replacement in replacements.items()}
         said = {lane: [event for _, event in rest] for lane, rest in lanes.items()}
-        made = _Content()
+        made = Content()
         wrote = False
         for lane, raw in _in_lanes(content):
             block = rawjson.fields(raw)
@@ -135,7 +135,7 @@ def _placed(content: Iterable[Any]) -> tuple[set[int], dict[int, list[Fields]]]:
     return texts, natives
 
 
-class _Content(ContentBlocks):
+class Content(ContentBlocks):
     """The blocks of a whole reply, as they are made."""
 
     blanks_wait = True

@@ -7,6 +7,7 @@ from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, answers
 from toolcalls.wires.answers import Answer, counted
 from toolcalls.wires.cohere import streamed
+from toolcalls.wires.cohere.client_stream import ClientStream
 
 
 def whole(answer: Answer) -> bytes:
@@ -18,7 +19,8 @@ def whole(answer: Answer) -> bytes:
         }
         for call in answer.calls
     ]
-    content = [{"type": kind, kind: rawjson.string(text)} for kind, text in _contents(answer)]
+    contents = (("thinking", answer.reasoning), ("text", answer.text))
+    content = [{"type": kind, kind: rawjson.string(text)} for kind, text in contents if text]
     message = {"role": "assistant", **({"content": content} if content else {}), "tool_calls": calls}
     made = {"id": answer.digest, "finish_reason": "TOOL_CALL", "message": message}
     return rawjson.written({**made, "usage": _usage(answer)})
@@ -54,23 +56,13 @@ class Answering(answers.Answering):
         if not self._begun:
             message = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": [], "citations": []}
             yield {"type": "message-start", "id": answer.digest, "delta": {"message": message}}
-        if self._open is not None:
-            yield streamed.content_end(self._open)
-        for index, (kind, text) in enumerate(_contents(answer), self._next):
-            yield streamed.content_start(index, kind)
-            yield streamed.content_delta(index, kind, text)
-            yield streamed.content_end(index)
-        for index, call in enumerate(answer.calls):
-            yield streamed.call_start(index, call.id, call.name)
-            yield streamed.call_delta(index, call.arguments)
-            yield streamed.call_end(index)
+        client = ClientStream()
+        client.go_on(self._next, self._open)
+        client.emit((0, event) for event in answer.events())
+        client.close()
+        yield from client.out
         ending = streamed.message_end("tool_calls")
         yield {**ending, "delta": {**ending["delta"], "usage": _usage(answer)}}
-
-
-def _contents(answer: Answer) -> Iterator[tuple[str, str]]:
-    """The kinds and texts of what is in front of the calls."""
-    yield from ((kind, text) for kind, text in (("thinking", answer.reasoning), ("text", answer.text)) if text)
 
 
 def _usage(answer: Answer) -> Fields:
