@@ -112,7 +112,7 @@ def test_each_reason_says_how_it_counts(entry: ReasonEntry) -> None:
     assert entry.outcomes, "with which statuses does it come?"
     for status, outcome in entry.outcomes.items():
         usual = STATUSES[status].outcome
-        damaged = status in {"native", "lowered"} and outcome == "broken"
+        damaged = status in {"native", "lowered", "lifted"} and outcome == "broken"
         assert outcome == usual or outcome == "decline" or damaged, f"{status} counts as {usual}, or as no call at all"
 
 

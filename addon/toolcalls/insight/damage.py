@@ -1,4 +1,4 @@
-"""What a reply came with that costs its client a call, by kind: each defect of a native call, each note about the reply
+"""What a reply came with that costs its client a call, by kind: each defect of a call, each note about the reply
 as a whole, each call that the model wrote as text. How often, and how often it was mended.
 
 It reads what verdicts and notes say, so a kind that comes with a new reason or note is counted without a line here.
@@ -41,7 +41,8 @@ def damage_of(report: Mapping[str, Any], *, waits: bool) -> tuple[Damage, ...]:
             if waits and (verdict["status"] == "lifted" or _is_leak(verdict)):
                 counts[IN_TEXT] += 1
                 mended[IN_TEXT] += verdict["status"] == "lifted"
-            continue
+            if verdict["status"] != "lifted":
+                continue
         repaired = {*map(defect_of, verdict.get("repairs", ()))}
         if verdict["status"] == "blocked" and verdict["reason"] == _WITHDRAWN:
             repaired.add(_WITHDRAWN)

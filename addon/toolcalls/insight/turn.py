@@ -22,6 +22,7 @@ from toolcalls.insight.replies import Lane, Moments, Reply
 from toolcalls.insight.report import NO_CALLS
 from toolcalls.insight.vocabulary.entries import Outcome
 from toolcalls.insight.vocabulary.words import REASONS, STATUSES
+from toolcalls.mending.mended import defect_of
 from toolcalls.values.usage import Tokens
 
 ARGUMENTS = 4000  # characters of a call's arguments that are kept
@@ -295,6 +296,8 @@ def outcome_of(plain: Mapping[str, Any], *, waits: bool) -> Outcome:
     outcome = STATUSES[status].outcome if status in STATUSES else "broken"
     if reason is not None:
         outcome = reason.outcomes.get(status, outcome)
-    if plain.get("repairs") and (outcome == "success" or (outcome == "broken" and status == "native")):
+    repaired = set(map(defect_of, plain.get("repairs", ())))
+    mended = status == "native" or (status == "lifted" and plain["reason"] in repaired)
+    if repaired and (outcome == "success" or (outcome == "broken" and mended)):
         return "repair"
     return "decline" if outcome == "leak" and not waits else outcome

@@ -1,4 +1,4 @@
-"""What is wrong with a native call, by its name, the text of its arguments and the tools of its request.
+"""What is wrong with a call, native or in text, by its name, the text of its arguments and the tools of its request.
 
 Each defect names a reason of the one vocabulary, the place in the arguments, and in a few words what was wanted and
 what came. None holds a value of the call's. Pure functions over whole texts, called
@@ -7,9 +7,12 @@ once in a call, when all of it is there.
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
-from toolcalls.events import Defect
+import msgspec
+
+from toolcalls.events import Defect, Verdict
 from toolcalls.mending import markup
 from toolcalls.values.spans import place_of
 from toolcalls.values.toolbox import Toolbox
@@ -30,6 +33,22 @@ def defects_of(name: str, arguments: str | None, tools: Toolbox, *, undeclared: 
     if arguments is not None:
         found += _in_arguments(tools.resolve(name), arguments, tools)
     return tuple(found[:_MOST])
+
+
+def checked(verdict: Verdict, arguments: str | None, tools: Toolbox) -> Verdict:
+    """The verdict of a call in text. One that was lifted says what is wrong with its arguments, as a native one does.
+
+    arguments   those that the client is given; None where they are not known
+
+    What was mended of them comes first, and what is left is the reason. A name that was mended is a repair alone.
+    """
+    if verdict.status != "lifted" or arguments is None:
+        return verdict
+    left = tuple(islice(_in_arguments(tools.resolve(verdict.name or ""), arguments, tools), _MOST))
+    defects = (*verdict.defects, *left)
+    if not defects:
+        return verdict
+    return msgspec.structs.replace(verdict, defects=defects, reason=verdict.reason or (left or defects)[0].code)
 
 
 # --- the name ---------------------------------------------------------------------------------------------------------

@@ -151,6 +151,7 @@ class Block:
         last = ledger.ends_message or (self._call_policy.takes_only_calls and self._call_policy.invented(name))
         candidate.must_be_last = last or (self._whole_message and not self._call_policy.takes("inline"))
         candidate.in_fence = ledger.in_fence
+        candidate.values = None if ledger.values is None else ledger.values.of_call(name, "")
         held = self._whole_message or self._whole_call or self._call_policy.waits(self._place)
         candidate.held_to_end = held or last
         ledger.current = candidate

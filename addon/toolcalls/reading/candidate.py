@@ -4,9 +4,13 @@ import re
 import sys
 from dataclasses import InitVar, dataclass, field
 
+import msgspec
+
 from toolcalls.events import Reason, Repair, Status, Verdict
 from toolcalls.reading.echo_watch import EchoWatch
 from toolcalls.values.json_tokenizer import Nesting
+from toolcalls.values.validation import defect_of
+from toolcalls.values.value_mending import ValueMending
 
 # Limits at which a call that was committed stays open.
 _LIMITS = frozenset({"max_call_chars", "max_depth", "overflow"})
@@ -38,6 +42,8 @@ class Candidate:
     collected      characters that its grammar keeps for a piece to come
     nesting        how deep its argument JSON nests
     echo           compares its text with the request while it waits; None where there is nothing to compare
+    values         mends its values on their way out; None for nothing
+    came           its argument JSON as it was read, in pieces, where its values are mended
     """
 
     dialect: str
@@ -62,6 +68,8 @@ class Candidate:
     collected: int = 0
     nesting: Nesting = field(init=False)
     echo: EchoWatch | None = None
+    values: ValueMending | None = None
+    came: list[str] = field(default_factory=list)
 
     def __post_init__(self, max_depth: int) -> None:
         self.end = self.body = self.start
@@ -95,6 +103,16 @@ class Candidate:
         """Whether as much of it as may be held is in the request."""
         return self.echo is not None and self.echo.matches_to_limit()
 
+    def mended(self, json: str, values: ValueMending) -> str:
+        """Give the next argument JSON on its way out. Returns what of it leaves, and of what was held."""
+        self.came.append(json)
+        made = values.feed(json)
+        return made + values.end(cut=False) if self.complete else made
+
+    def breaks(self) -> str:
+        """The call will never be complete. Returns what leaves of what was held."""
+        return "" if self.values is None else self.values.end(cut=True)
+
     def verdict(self) -> Verdict:
         """What became of it."""
         status: Status = "lifted" if self.reason is None else "declined"
@@ -103,5 +121,13 @@ class Candidate:
         elif self.reason in {"not_a_call", "bad_arguments"}:
             status = "malformed"
         span = self.start, self.end
-        repairs = tuple(self.repairs)
-        return Verdict(status, self.reason, self.dialect, self.name, *span, repairs, self.index, nearest=self.nearest)
+        made = Verdict(
+            status, self.reason, self.dialect, self.name, *span, tuple(self.repairs), self.index, nearest=self.nearest
+        )
+        values = self.values
+        if values is None or not values.repairs:
+            return made
+        came = "".join(self.came)
+        repairs = dict.fromkeys((*made.repairs, *values.repairs))
+        defects = tuple(defect_of(mismatch, came) for mismatch in values.mismatches)
+        return msgspec.structs.replace(made, repairs=tuple(repairs), defects=defects)

@@ -18,6 +18,7 @@ from toolcalls.text.markdown import Position
 from toolcalls.text.scanner import Scanner
 from toolcalls.values.call_index import CallIndex
 from toolcalls.values.conversion import escape, members
+from toolcalls.values.tool_values import ToolValues
 from toolcalls.values.toolbox import Toolbox
 
 
@@ -30,6 +31,7 @@ class Ledger:
     natives      the native calls of the reply
     limits       what a call may come to
     tools        the tools that are declared
+    values       what mends the values of calls; None for nothing
     current      the call that is being read, or was read last in its block; None for none
     quoted       the block that is being read is in quoted text
     judged       candidates that have their verdict
@@ -43,7 +45,14 @@ class Ledger:
     refused      why no call of the block is one; None for nothing
     """
 
-    def __init__(self, scan: Scanner, call_policy: CallPolicy, tools: Toolbox, position: Position) -> None:
+    def __init__(
+        self,
+        scan: Scanner,
+        call_policy: CallPolicy,
+        tools: Toolbox,
+        position: Position,
+        values: ToolValues | None = None,
+    ) -> None:
         self.text = Consumed(scan, position)
         self.natives = CallIndex(tools)
         route = call_policy.route
@@ -60,6 +69,7 @@ class Ledger:
         self._max_held = route.max_buffer_bytes
         self._max_held_call = max(route.max_buffer_bytes, route.max_held_call_bytes)
         self.tools = tools
+        self.values = values
         self._waiting: list[Candidate] = []
 
     @property
@@ -88,9 +98,13 @@ class Ledger:
         size = candidate.size + len(made)
         if size > self._half:
             return None
+        if candidate.values is not None and candidate.values.holds:
+            return None
         text.drained += len(piece)
         self.scan.streamed += len(piece)
         candidate.size = size
+        if candidate.values is not None:
+            made = candidate.mended(made, candidate.values)
         return CallPiece(candidate.index, made)
 
     def at_once(self, text: str, start: int) -> int:
@@ -284,6 +298,8 @@ class Ledger:
             if at >= 0:
                 candidate.pieces.append(collected[at:])
                 collected = collected[:at]
+        if candidate.values is not None:
+            collected = candidate.mended(collected, candidate.values)
         if collected:
             self.text.out.append(CallPiece(candidate.index, collected))
 
@@ -294,6 +310,8 @@ class Ledger:
         if not candidate.size:
             candidate.pieces.append("{")
         self.flush(candidate)
+        if held := candidate.breaks():
+            self.text.out.append(CallPiece(candidate.index or 0, held))
 
     def judge(self, candidate: Candidate) -> None:
         """Emit a call's verdict."""
@@ -387,6 +405,7 @@ class Ledger:
         """
         arguments = "".join(candidate.pieces)
         candidate.pieces = [arguments if arguments.strip("{ \t\r\n") else "{}"]
+        candidate.values = None
         self._start(candidate, candidate.body)
 
     def _drain(self, size: int | None = None) -> None:

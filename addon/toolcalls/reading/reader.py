@@ -29,6 +29,7 @@ from toolcalls.reading.wrappers import Wrappers
 from toolcalls.text.lookalike import LookAlike
 from toolcalls.text.markdown import Position
 from toolcalls.text.scanner import Scanner
+from toolcalls.values.tool_values import ToolValues
 from toolcalls.values.toolbox import Toolbox
 
 _LETTER = re.compile(r"[A-Za-z]\Z")
@@ -52,6 +53,7 @@ class Reader:
         reasoning_end: int = 0,
         place: Position | None = None,
         message_start: bool = True,
+        values: ToolValues | None = None,
     ) -> None:
         """`place`: where the text is in its message, the reader's own from here on; None for the beginning.
 
@@ -60,6 +62,7 @@ class Reader:
                                   (None: as the route and the request say of a reply, where this is its beginning)
         reasoning_end             a call that begins in front of this place of the text is reasoning
         message_start             only white space comes before the text in its block of the message
+        values                    what mends the values of the calls; None for nothing
         """
         route = call_policy.route
         if starts_in_reasoning is None:
@@ -80,7 +83,7 @@ class Reader:
         if not call_policy.requires("complete"):
             position.end_spans_with_lines()
         self._scan = scan = Scanner()
-        self._ledger = ledger = Ledger(scan, call_policy, self._tools, position)
+        self._ledger = ledger = Ledger(scan, call_policy, self._tools, position, values)
         ledger.reasoning_end = 0 if call_policy.takes("reasoning") else reasoning_end
         self.unopened = UnopenedReasoning(scan, ledger, position, likely=may_start_in_reasoning)
         self._only_call = (

@@ -33,7 +33,9 @@ from toolcalls.replies.stages.twins import Twins
 from toolcalls.replies.stages.write import Write
 from toolcalls.requests.evidence import Decision, Kind
 from toolcalls.text.markdown import Position
+from toolcalls.values.tool_values import ToolValues
 from toolcalls.values.toolbox import Toolbox
+from toolcalls.values.value_mending import Held
 from toolcalls.wires import Part, Wire
 from toolcalls.writing.roundtrip import ClientText
 
@@ -216,7 +218,15 @@ class Plan:
             may_start_in_reasoning=begins.may_be_reasoning,
             reasoning_end=self._reasoning_ends.get(number, 0),
             place=begins.as_it_came,
+            values=self._text_values,
         )
+
+    @cached_property
+    def _text_values(self) -> ToolValues | None:
+        """What mends the values of calls in text, as those of native ones; not for a client that reads the text."""
+        if "types" not in self._call_policy.route.mend or self._decision.kind != "lift":
+            return None
+        return ToolValues(self._tools, Held(), types=True, json=False)
 
     def calls(self, lane: int) -> None:
         """The upstream calls a tool in this lane."""

@@ -67,6 +67,11 @@ class ValueMending:
         self._holds = False
         self._over = False  # nothing is mended any more
 
+    @property
+    def holds(self) -> bool:
+        """Whether something is held."""
+        return self._holds
+
     def feed(self, piece: str) -> str:
         """The next piece; returns what of it leaves, and of what was held."""
         if self._over or not piece:

@@ -1,9 +1,9 @@
-"""The verdicts of native calls that stayed native: each has one, at the lane's end."""
+"""The verdicts of native calls that stayed native: each has one, at the lane's end. Those of lifted calls say more."""
 
 from collections.abc import Iterable, Iterator
 
 from toolcalls.events import FUNCTION_FORMS, Defect, Reason, Status, Verdict
-from toolcalls.mending.defects import defects_of
+from toolcalls.mending.defects import checked, defects_of
 from toolcalls.replies.calls import Calls, ClientCall
 from toolcalls.replies.stages import End, Item, Stage
 from toolcalls.values.toolbox import Toolbox
@@ -24,12 +24,16 @@ class Judge(Stage):
         self._in_text: set[str] = set()  # the tools of the candidates in the lane's text
 
     def feed(self, items: Iterable[Item]) -> Iterable[Item]:
-        """Nothing changes; which tools the text calls is remembered."""
-        items = list(items)
-        for item in items:
-            if isinstance(item, Verdict) and item.dialect is not None and item.name is not None:
-                self._in_text.add(self._tools.resolve(item.name))
-        return items
+        """Which tools the text calls is remembered, and what is wrong with a call that was lifted is said."""
+        return [self._of_text(item) if isinstance(item, Verdict) else item for item in items]
+
+    def _of_text(self, verdict: Verdict) -> Verdict:
+        if verdict.dialect is None or verdict.name is None:
+            return verdict
+        self._in_text.add(self._tools.resolve(verdict.name))
+        call = next((one for one in reversed(self._calls.client_calls) if one.index == verdict.index), None)
+        is_function = call is not None and call.form in FUNCTION_FORMS
+        return checked(verdict, call.arguments if call is not None and is_function else None, self._tools)
 
     def finish(self, end: End) -> Iterator[Item]:
         """A verdict for each native call, and for each entry that has begun none."""

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from toolcalls.events import CallEnd, CallStart, Event, Reasoning, Text, Verdict
+from toolcalls.mending.defects import checked
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.reading_ahead import reasoning_ends
@@ -29,6 +30,7 @@ from toolcalls.tools.options import (
     with_tools,
 )
 from toolcalls.tools.parse.display import lines_of
+from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
 from toolcalls.writing.writer import calls_in
 
@@ -76,8 +78,11 @@ def parsed(pieces: Iterable[str], call_policy: CallPolicy, *, cut: bool, whole: 
         parts = [(0, Text(piece)) for piece in pieces]
         found = reasoning_ends(parts, lambda at: Reader(call_policy, place=at), place, joined=True)
         end = found.get(0, 0)
+    route = call_policy.route
+    tools = Toolbox((*call_policy.request.tools, *route.tools), infer=route.infer_types)
     reader = Reader(
         call_policy,
+        tools=tools,
         starts_in_reasoning=inside,
         may_start_in_reasoning=call_policy.may_start_in_reasoning,
         reasoning_end=end,
@@ -87,16 +92,19 @@ def parsed(pieces: Iterable[str], call_policy: CallPolicy, *, cut: bool, whole: 
     events += reader.finish(cut=cut)
     complete = {event.index for event in events if isinstance(event, CallEnd)}
     starts = [event for event in events if isinstance(event, CallStart) and event.index in complete]
-    calls = [
-        {"name": call.name, "arguments": call.arguments, "dialect": start.dialect}
-        for call, start in zip(calls_in(events), starts, strict=True)
-    ]
+    made = list(zip(calls_in(events), starts, strict=True))
+    calls = [{"name": call.name, "arguments": call.arguments, "dialect": start.dialect} for call, start in made]
+    arguments: dict[int | None, str] = {start.index: call.arguments for call, start in made}
     reasoning = "".join(event.text for event in events if isinstance(event, Reasoning))
     return {
         "text": "".join(event.text for event in events if isinstance(event, Text)),
         **({"reasoning": reasoning} if reasoning else {}),
         "calls": calls,
-        "verdicts": [msgspec.to_builtins(event) for event in events if isinstance(event, Verdict)],
+        "verdicts": [
+            msgspec.to_builtins(checked(event, arguments.get(event.index), tools))
+            for event in events
+            if isinstance(event, Verdict)
+        ],
     }
 
 
