@@ -18,7 +18,7 @@ def wrapped() -> dict[str, tuple[str, str, str]]:
     """What a dialect with a wrapper writes: up to a call, the call, and the wrapper's closer."""
     found = {}
     for name, dialect in all_dialects().items():
-        if name in {"invoke_angleless", "invoke_escaped"}:  # they write none
+        if name in {"invoke_angleless", "invoke_escaped", "function_tags_stripped"}:  # they write none
             continue
         if not (isinstance(dialect, TagForm) and dialect.wrappers) and not (
             isinstance(dialect, PairForm) and dialect.wrapper
