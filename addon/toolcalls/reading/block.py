@@ -289,7 +289,7 @@ class Block:
             reason = "reasoning"
         if reason is not None or ledger.refused is not None:
             return reason or ledger.refused
-        count = ledger.committed + ledger.waiting
+        count = ledger.committed + len(ledger.waiting)
         if count and route.multiple_calls is False:
             return "multiple_calls"
         if count >= route.max_calls:

@@ -11,13 +11,13 @@ duplicate one).
 from toolcalls.events import CallEnd, CallPiece, CallStart, Reason, Verdict
 from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.consumed import Consumed, Fate
-from toolcalls.reading.echo_watch import watched
 from toolcalls.reading.limits import CallLimits
 from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.waiting_calls import WaitingCalls
 from toolcalls.text.markdown import Position
 from toolcalls.text.scanner import Scanner
 from toolcalls.values.call_index import CallIndex
-from toolcalls.values.conversion import escape, members
+from toolcalls.values.conversion import escape
 from toolcalls.values.tool_values import ToolValues
 from toolcalls.values.toolbox import Toolbox
 
@@ -29,6 +29,7 @@ class Ledger:
     call_policy  what the route and the request say
     text         what was consumed, and the events that the reader has not fetched yet
     natives      the native calls of the reply
+    waiting      the calls that wait to be decided; while one does, no text may leave
     limits       what a call may come to
     tools        the tools that are declared
     values       what mends the values of calls; None for nothing
@@ -57,33 +58,26 @@ class Ledger:
         self.natives = CallIndex(tools)
         route = call_policy.route
         self.limits = CallLimits(route.max_call_chars, route.max_depth, route.max_buffer_bytes)
+        self.waiting = WaitingCalls(call_policy, tools, self.natives, self.limits)
         self.current: Candidate | None = None
         self.quoted = False
         self.judged = self.committed = 0
-        self.spilled = self._expects = self.releasing = self.part_ends = self.ends_message = self.in_fence = False
+        self.spilled = self.releasing = self.part_ends = self.ends_message = self.in_fence = False
         self.reasoning_end = 0
         self.refused: Reason | None = None
         self.scan = scan
         self.call_policy = call_policy
         self._half = self.limits.half
-        self._max_held = route.max_buffer_bytes
-        self._max_held_call = max(route.max_buffer_bytes, route.max_held_call_bytes)
         self.tools = tools
         self.values = values
-        self._waiting: list[Candidate] = []
-
-    @property
-    def waiting(self) -> int:
-        """How many calls wait to be decided. While one does, no text may leave."""
-        return len(self._waiting)
 
     # Text
 
     def show(self) -> None:
         """What was consumed is text; calls that wait in it are none."""
-        if self._waiting and self._waiting[-1].in_fence:
+        if self.waiting.in_fence:
             self.text.hold()  # it is the fence's end
-        elif self._waiting:
+        elif self.waiting:
             self.decline_waiting("overflow" if self.overflows() else "not_terminal")
         else:
             self.text.fate = Fate.SHOWN
@@ -133,11 +127,11 @@ class Ledger:
             self._drain()
         elif self.releasing or self.overflows():
             self.decline_waiting("overflow")
-        elif self._waiting and self.scan.cut:
+        elif self.waiting and self.scan.cut:
             self.decline_waiting("cut_off")
-        elif self._waiting and self.part_ends:
+        elif self.waiting and self.part_ends:
             return  # what other parts of the message hold decides
-        elif self._waiting and self._waiting[-1].in_fence:
+        elif self.waiting.in_fence:
             self.commit_waiting(beside=True)
             self.show()  # the fence's end
         else:
@@ -151,18 +145,18 @@ class Ledger:
 
     def open(self, *, quoted: bool) -> None:
         """A block of calls begins here."""
-        if self._waiting and self.overflows():
+        if self.waiting and self.overflows():
             self.decline_waiting("overflow")
         self.limits.reported_at = self.text.at
         self.quoted = quoted
-        self.spilled = self._expects = False
-        self._set_limit()
+        self.spilled = False
+        self.waiting.expect(False)
         self.text.hold()
 
     def close(self) -> None:
         """The block is over."""
-        self.spilled = self._expects = False
-        self._set_limit()
+        self.spilled = False
+        self.waiting.expect(False)
 
     def shown_payload(self, *, complete: bool) -> None:
         """A declined block was shown up to here (`Consumed.end_payload`). What is quoted is no payload."""
@@ -181,7 +175,7 @@ class Ledger:
 
     def invents(self, *, drop: bool) -> None:
         """What was consumed is part of an invented result. `drop`: it is not shown."""
-        if drop and not self._waiting:
+        if drop and not self.waiting:
             self.text.take()
         else:
             self.show()
@@ -197,29 +191,21 @@ class Ledger:
 
     def expect(self) -> None:
         """What is held is a call, as far as is known, and begins when all of it has been read."""
-        self._expects = True
-        self._set_limit()
+        self.waiting.expect(True)
 
     def begin(self, candidate: Candidate) -> None:
         """A call begins, against which nothing speaks so far."""
-        start = candidate.start - self.text.drained
-        limit = self._max_held if start < self._max_held else min(start + self._max_held, self._max_held_call)
-        candidate.echo = watched(self.scan, self.call_policy.echo_index, start, limit)
-        self._waiting.append(candidate)
-        candidate.waits = candidate.held_to_value = True
-        self._expects = False
-        self._set_limit()
+        self.waiting.begin(candidate, self.scan, candidate.start - self.text.drained)
 
     def keep_surplus(self, candidate: Candidate) -> None:
         """A call begins that is one too many. It is text, but does not part the calls that wait from their end."""
-        self._waiting.append(candidate)
-        candidate.waits = True
+        self.waiting.add(candidate)
         candidate.held_to_value = False
 
     def take_value(self, candidate: Candidate) -> None:
         """The first value of a call's arguments has begun, or the call will not be read any further."""
         candidate.held_to_value = False
-        if candidate.waits and not self._must_wait(candidate):
+        if candidate.waits and not self.waiting.must_wait(candidate):
             self.commit_waiting()
 
     def complete(self, candidate: Candidate) -> None:
@@ -228,10 +214,10 @@ class Ledger:
         candidate.held_to_value = False
         candidate.end = self.text.at
         if candidate.waits and candidate.reason is None:
-            reason = self._declines(candidate)
+            reason = self.waiting.declines(candidate, overflows=self.overflows)
             if reason is not None:
                 self.decline_waiting(reason)
-            elif not (self.call_policy.requires("terminal") or candidate.must_be_last):
+            elif not self.waiting.waits_for_others(candidate):
                 self.commit_waiting()
         elif candidate.index is not None:
             self.text.take()
@@ -254,15 +240,13 @@ class Ledger:
 
     def abandon(self, candidate: Candidate) -> None:
         """A call that waits will never be complete."""
-        candidate.waits = False
-        self._waiting.remove(candidate)
-        self._set_limit()
+        self.waiting.remove(candidate)
         if self.call_policy.emit_incomplete:
             self._emit_incomplete(candidate)
 
     def decline_waiting(self, reason: Reason, size: int | None = None) -> None:
         """The calls that wait are none, and what was consumed, or the first `size` characters of it, is text."""
-        for candidate in (waiting := self._all_waiting()):
+        for candidate in (waiting := self.waiting.release()):
             candidate.reason = candidate.reason or reason
         self.text.fate = Fate.SHOWN
         self._drain(size)
@@ -272,7 +256,7 @@ class Ledger:
 
     def commit_waiting(self, *, beside: bool = False) -> None:
         """The calls that wait are calls. `beside`: what was consumed after the last one is not its own."""
-        for candidate in (waiting := self._all_waiting()):
+        for candidate in (waiting := self.waiting.release()):
             end = None if candidate is waiting[-1] and not beside else candidate.end
             if candidate.reason is not None:  # one too many
                 self.text.fate = Fate.SHOWN
@@ -334,11 +318,6 @@ class Ledger:
             return False
         return size > limit or self.scan.weight() > limit
 
-    def _set_limit(self) -> None:
-        """What waits has changed. A call that counts only when it is complete may be held for longer."""
-        whole = self._waiting[0].held_to_end if self._waiting else self._expects
-        self.limits.max_held = self._max_held_call if whole else self._max_held
-
     def spill(self) -> None:
         """Too much is held: it is text, and a call that begins after it in the same block is one no more.
 
@@ -353,41 +332,13 @@ class Ledger:
 
     # Deciding
 
-    def _must_wait(self, candidate: Candidate, *, echo: bool = True) -> bool:
-        native = not self.call_policy.takes("duplicate") and (candidate.name or "") in self.natives
-        return (echo and candidate.may_echo) or native or candidate.held_to_end or candidate.held_to_value
-
     def _compare_again(self, candidate: Candidate) -> None:
         """Commit a possible echo that differs from the request by now. Decline one that matches up to the limit."""
         if not candidate.echoes():
-            if not self._must_wait(candidate):
+            if not self.waiting.must_wait(candidate):
                 self.commit_waiting()
         elif candidate.echoes_to_limit():
             self.decline_waiting("echo")
-
-    def _declines(self, candidate: Candidate) -> Reason | None:
-        """Why a complete call is declined, by conditions 5 and 6 and by the demands of `strict`; None if it is not."""
-        arguments = "".join(candidate.pieces)
-        if candidate.echoes():
-            candidate.echo = None
-            return "echo"
-        if self._must_wait(candidate, echo=False) and self.overflows():
-            return "overflow"
-        if not self.call_policy.takes("duplicate") and self.natives.has(candidate.name or "", arguments):
-            return "duplicate"
-        if candidate.whole_message and self.call_policy.requires("complete") and "missing_closer" in candidate.repairs:
-            return "fenced"  # of a message that is a fence, the fence's own end is part of the call
-        if self.call_policy.requires("arguments"):
-            keys = {key for key, _ in members(arguments)}
-            return None if keys.issuperset(self.tools.required(candidate.name or "")) else "missing_argument"
-        return None
-
-    def _all_waiting(self) -> list[Candidate]:
-        waiting, self._waiting = self._waiting, []
-        self._set_limit()
-        for candidate in waiting:
-            candidate.waits = False
-        return waiting
 
     def _start(self, candidate: Candidate, end: int | None) -> None:
         """Commit a call: its text up to the offset `end`, or all that was consumed, is markup."""

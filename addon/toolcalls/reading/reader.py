@@ -209,7 +209,7 @@ class Reader:
     @property
     def waits_for_message(self) -> bool:
         """Whether calls of a text that has ended wait for the end of its message."""
-        return self._ledger.waiting > 0
+        return len(self._ledger.waiting) > 0
 
     def decline_waiting(self, reason: Reason) -> list[Event]:
         """Something follows in the message after the calls that wait for its end."""
