@@ -126,7 +126,6 @@ class Exchange:
 
     @property
     def reply_id(self) -> str:
-        """The reply's own id, "" while unknown."""
         return self._codec.reply_id
 
     def _known_seed(self) -> bytes:

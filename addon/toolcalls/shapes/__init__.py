@@ -145,16 +145,15 @@ class Listener:
         return True
 
     def end(self) -> None:
-        """Not kept."""
+        """It keeps nothing."""
 
-    def fail(self) -> None:
-        """Not kept."""
+    fail = end
 
     def note_repair(self, name: Repair) -> None:
-        """Not kept."""
+        """Nor the repairs."""
 
     def leave_open(self, closers: tuple[str, ...]) -> None:
-        """Not kept."""
+        """Nor what is open."""
 
     def may_remove_frame(self) -> bool:
         return False

@@ -186,7 +186,6 @@ class Transducer(JsonStrings):
         return pos
 
     def _wait(self, text: str, pos: int) -> int:
-        """What comes in the next piece says which token this is."""
         self._begun = text[pos:]
         return len(text)
 

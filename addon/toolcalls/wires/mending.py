@@ -127,7 +127,7 @@ class CallArguments:
 
     @property
     def change(self) -> tuple[str, str] | None:
-        """The arguments as they came and as they left; None where they are the same, or were not kept."""
+        """As `NativeArguments.change`, with the values that were mended."""
         if self._values is None or not self._values.repairs:
             return self._native.change
         return self.kept
@@ -138,7 +138,7 @@ class CallArguments:
         return ("".join(self._came), "".join(self._left)) if self._room >= 0 else None
 
     def feed(self, piece: str) -> str:
-        """The next piece; returns what of it leaves."""
+        """As `NativeArguments.feed`; where values are mended, what leaves has mended ones."""
         left = self._native.feed(piece)
         if self._mending.values is None:
             return left
@@ -151,7 +151,7 @@ class CallArguments:
         return left
 
     def end(self, *, cut: bool) -> str:
-        """Nothing follows; returns what still leaves. `cut`: the reply was cut off."""
+        """As `NativeArguments.end`."""
         left = self._native.end(cut=cut)
         if self._mending.values is None:
             return left

@@ -40,7 +40,7 @@ class _BodyView(contentviews.Contentview):
     syntax_highlight = "javascript"  # every event is JSON
 
     def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
-        """Raises ValueError when the addon has not read this message."""
+        """A line an event. Raises ValueError when the addon has not read this message."""
         return "\n".join(self.lines(reply_of(data, metadata)))
 
     def render_priority(self, data: bytes, metadata: contentviews.Metadata) -> float:  # noqa: ARG002 - mitmproxy's

@@ -88,7 +88,7 @@ class ToolCallsView(contentviews.Contentview):
     syntax_highlight = "yaml"
 
     def prettify(self, data: bytes, metadata: contentviews.Metadata) -> str:
-        """Raises ValueError when the addon has not read this message."""
+        """Each call with its verdict, as YAML. Raises ValueError when the addon has not read this message."""
         reply = reply_of(data, metadata)
         latest = latest_of(metadata, _MOST_REPLIES)
         lines = _lines(reply) if latest is None else _of_connection(latest)

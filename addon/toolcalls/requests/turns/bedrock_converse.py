@@ -142,7 +142,7 @@ def _name_of(raw: Any) -> str:
 
 
 def _opaque_tools(declared: Sequence[Any]) -> Iterator[OpaqueTool]:
-    """What a request declares that no prompt can describe."""
+    """The system's tools, and those without a name that are no cache points."""
     for raw in declared:
         tool = rawjson.fields(raw)
         if "systemTool" in tool:

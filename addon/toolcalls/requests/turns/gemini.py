@@ -260,7 +260,7 @@ def _allow(fields: Fields, gone: set[str]) -> None:
 
 
 def _choose(fields: Fields, choice: str) -> None:
-    """Set how the model may choose, if the request says otherwise."""
+    """Set the mode of function calling, and the one function that may be called, if the request says otherwise."""
     key = next((key for key in _TOOL_CONFIG if key in fields), _TOOL_CONFIG[0])
     if choice_of(_loads(fields.get(key))) == choice:
         return

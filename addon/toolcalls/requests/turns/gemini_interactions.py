@@ -224,7 +224,7 @@ def _step(block: Block) -> Any:
 
 
 def _opaque_tools(declared: Iterable[Any]) -> Iterator[OpaqueTool]:
-    """What a request declares that no prompt can describe."""
+    """The tools that the API runs itself, and functions without a name."""
     for raw in declared:
         tool = rawjson.fields(raw)
         kind = rawjson.word(tool, "type")

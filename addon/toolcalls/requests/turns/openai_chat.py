@@ -114,7 +114,7 @@ def _declared(tool: Tool) -> dict[str, Any]:
 
 
 def _choose(fields: dict[str, Any], asked: Mapping[str, Any], word: str, gone: set[str]) -> None:
-    """Set how the model may choose, if the request says otherwise."""
+    """Set the choice where the request has one, and take tools that are gone out of those that it allows."""
     choice = asked.get("tool_choice")
     key = "tool_choice" if choice is not None else "function_call"
     if asked.get(key) is None:

@@ -51,7 +51,7 @@ class Tags:
         """The characters that they begin with."""
 
     def at(self, scan: Scanner, ahead: int = 0) -> Step[tuple[str, int]]:
-        """The kind and the length of the tag that stands `ahead` characters from here; ("", 0) for none."""
+        """The kind and the length of the tag `ahead` characters from here; ("", 0) where none can come of it."""
         while True:
             at = scan.pos + ahead
             found = self._whole.match(scan.text, at)

@@ -49,7 +49,7 @@ class _Anthropic(Wire):
     """The wire. On Vertex AI its path names one of Anthropic's models: `publishers/anthropic/models/M:rawPredict`."""
 
     def matches(self, path: str) -> bool:
-        """Any path of the API, behind a gateway's prefix or not, and Vertex AI's."""
+        """Any path of the API, behind a gateway's prefix or not, and Vertex AI's of Anthropic's models."""
         return super().matches(path) or publisher_of(path) == "anthropic"
 
 

@@ -88,7 +88,7 @@ def content_of(event: Fields) -> Sequence[Any]:
 
 
 def native_call(lane: int, index: int, block: Fields, ids: set[str]) -> Iterator[Part]:
-    """The events of a native call that comes whole. `ids`: those of the calls before it."""
+    """The events of a whole `tool_use` block. `ids`: those of the calls before it."""
     start = CallStart(index, rawjson.word(block, "name"), id=rawjson.word(block, "id"))
     return call_at_once(lane, start, input_of(block), *damages_of(block, ids))
 

@@ -66,7 +66,7 @@ class Stream(Undivided):
         return [payload if made is event else rawjson.written(made) for made in client.out]
 
     def _join(self, kind: str, at: int) -> None:
-        """Begin to track what the client has: everything before a frame of this kind."""
+        """Begin to track the client's blocks at a frame of this kind, of the block `at`: it has all before it."""
         client, reading = self._client, self._reading
         text: int | None = at
         if kind == START:
@@ -207,7 +207,7 @@ class Stream(Undivided):
         client.forward(event if made is delta else {**event, "delta": made})
 
     def _over(self, event: Fields, parts: Sequence[Part]) -> None:
-        """The stream has ended; where it said no reason, the parts may hold one."""
+        """Forward `message_stop`; a reason that only the parts have goes out in a `message_delta` before it."""
         self._client.emit(parts)
         self._client.close()
         if rawjson.word(event, "type") == "message_stop" and (word := word_of(parts)):

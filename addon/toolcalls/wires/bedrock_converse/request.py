@@ -76,7 +76,7 @@ _DATA = frozenset({"bytes", "s3Location", "toolUseId", "status", "type", "format
 
 
 def _quotable(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """What users said, what tools gave back (the provider's own, too), and the documents among both."""
+    """What users said, and the results, documents and guarded texts of all messages."""
     for message in messages:
         if message.get("role") == "user":
             yield from _texts(message.get("content"))

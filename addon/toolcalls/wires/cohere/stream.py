@@ -114,7 +114,7 @@ class Stream(Undivided):
         return [payload if made is event else rawjson.written(made) for made in client.out]
 
     def _join(self, kind: str, at: int) -> None:
-        """Begin to track what the client has: everything before a frame of this kind."""
+        """Begin to track the client's contents at a frame of this kind, of the content `at`: it has all before it."""
         client, reading = self._client, self._reading
         client.next = reading.contents
         if kind == "content-start":
@@ -205,7 +205,7 @@ class Stream(Undivided):
         client.forward(event if word == was else {**event, "delta": {**delta, "finish_reason": rawjson.string(word)}})
 
     def _over(self, parts: Sequence[Part]) -> list[bytes]:
-        """The stream has ended; where it said no reason, the parts may hold one."""
+        """Write the end; a reason that only the parts have goes out in a `message-end` before it."""
         client = self._client
         client.emit(parts)
         client.close()

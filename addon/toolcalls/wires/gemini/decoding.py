@@ -87,7 +87,6 @@ class Reading:
         return parts
 
     def _is_alone(self, parts: Sequence[Part]) -> bool:
-        """Whether the parts are one text; in a stream also whether they are nothing but calls."""
         if len(parts) == 1 and isinstance(parts[0][1], Text):
             return True
         calls = (isinstance(event, CallStart | CallPiece | CallEnd | Damage) for _, event in parts)

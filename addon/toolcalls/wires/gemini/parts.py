@@ -107,7 +107,7 @@ def values_of(parts: Iterable[Fields]) -> list[Any]:
 
 
 def reason_of(finish_reason: str) -> str:
-    """A finish reason in the hub's words, "" for none."""
+    """A finish reason in the hub's words; one that it has no word for stays."""
     return _REASONS.get(finish_reason, finish_reason)
 
 

@@ -37,7 +37,7 @@ class _OpenAIChat(Wire):
     """The wire. On Vertex AI two publishers' models take its bodies: `publishers/mistralai/models/M:rawPredict`."""
 
     def matches(self, path: str) -> bool:
-        """Any path of the API, behind a gateway's prefix or not, and Vertex AI's."""
+        """Any path of the API, behind a gateway's prefix or not, and Vertex AI's of two publishers."""
         return super().matches(path) or publisher_of(path) in _ON_VERTEX
 
 

@@ -289,7 +289,7 @@ def _more(call: Call, native: _Native) -> Literal["", "perhaps", "likely"]:
 
 
 def native_call(index: int, call: Call, ids: set[str], form: str = "") -> Iterator[Event]:
-    """The events of a native call that comes whole. `ids`: those of the calls before it."""
+    """The events of a whole call of a message. `ids`: those of the calls before it; `form`: its own."""
     native = _Native(index, form)
     native.take(call)
     yield CallStart(index, _name(call), id=call.id or "", form=native.form)

@@ -53,7 +53,7 @@ class Whole(WholeCodec):
         return self._left_unread
 
     def decode(self, payload: bytes) -> list[Part]:
-        """The events of the reply, by lane."""
+        """The events of the output's items: each text has a lane of its own, with the calls after it."""
         response = rawjson.fields(payload)
         if "output" not in response:
             return []
