@@ -42,6 +42,11 @@ REPLIES = {
         "<acme:do>\n<function=Bash>\n<parameter=command>\nls -la\n</parameter>\n</function>\n</acme:do>",
         [LS],
     ),
+    "TagForm with other attributes": (
+        '<acme:run tool="Bash">\n<acme:arg key="command">ls -la</acme:arg>\n</acme:run>',
+        [LS],
+    ),
+    "FunctionTags of other elements": ("<acme:do>\n<run=Bash>\n<arg=command>ls -la</arg>\n</run>\n</acme:do>", [LS]),
     "PairForm": ("<act>Bash<k>command</k><v>ls -la</v></act>", [LS]),
     "Header": ('<|call|>Bash<|sep|>{"command": "ls -la"}<|stop|>', [LS]),
     "NameInWords": ('{Run the tool: Bash({"command": "ls -la"})}', [LS]),

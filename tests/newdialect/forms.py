@@ -228,14 +228,16 @@ def _json_elements(name: str, text: str, tools: Sequence[str]) -> Iterator[Candi
 
 def _attributed(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
     head = re.search(
-        r"(?:<([\w:.-]+)>\s*)?<([\w:.-]+) name=[\"']?([\w.:/-]+)[\"']?\s*>(\s*)(?:<([\w:.-]+) name=[\"']?[\w.:/-]+)?",
+        r"(?:<([\w:.-]+)>\s*)?<([\w:.-]+) ([\w-]+)=[\"']?[\w.:/-]+[\"']?\s*>(\s*)"
+        r"(?:<([\w:.-]+) ([\w-]+)=[\"']?[\w.:/-]+)?",
         text,
     )
     if head is None:
         return
-    wrapper, call, _name, between, parameter = head.groups()
+    wrapper, call, named, between, parameter, keyed = head.groups()
     base: dict[str, Any] = {"call": call, **({"parameter": parameter} if parameter not in {None, "parameter"} else {})}
     base |= {} if between == "\n" else {"line": between}
+    base |= {"named_in": (named, keyed or "name")} if {named, keyed} - {"name", None} else {}
     what = f"calls in `<{call}>` elements that carry the name."
     wrapped = [{"wrappers": (wrapper,), "bare": False}, {"wrappers": (wrapper,)}] if wrapper else []
     for around in (*wrapped, {"wrappers": ()}):
@@ -247,15 +249,17 @@ def _attributed(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
 
 
 def _function_tags(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
-    head = re.search(r"(?:<([\w:.-]+)>(\s*))?<function=[\w.:/-]+>", text)
+    head = re.search(r"(?:<([\w:.-]+)>(\s*))?<([\w:.-]+)=[\w.:/-]+>\s*(?:<([\w:.-]+)=)?", text)
     if head is None:
         return
-    wrapper, between = head[1], head[2]
+    wrapper, between, call, parameter = head.groups()
+    elements = {"call": call} if call != "function" else {}
+    elements |= {"parameter": parameter} if parameter not in {None, "parameter"} else {}
     layouts: tuple[Layout, ...] = ("lines", "inline", "block", "verbatim")
     what = f"function tags in `<{wrapper}>`." if wrapper else "function tags with nothing around them."
     for layout in layouts:
         settings: dict[str, Any] = {"wrappers": (wrapper,), "bare": False} if wrapper else {}
-        settings |= {} if between in {"\n", None} else {"line": between, "hollow": between}
+        settings |= elements | ({} if between in {"\n", None} else {"line": between, "hollow": between})
         more = () if layout == "lines" else ("from toolcalls.shapes.tags.content import Printed",)
         settings |= {"content": Printed(layout)} if more else {}
         yield _made(FunctionTags, "function tags", what, name, settings, *more)

@@ -48,6 +48,7 @@ class TagForm:
 
     wrappers     the element around calls, () for none
     names        where a name is: in an attribute, `name="N"`, or behind an equals sign
+    named_in     the attributes that name a call and a parameter
     misspelt     other names of the call's element
     respelt      other names of the parameter's
     prefix       what may come before any element's name, part by part
@@ -72,6 +73,7 @@ class TagForm:
     call: str = "invoke"
     parameter: str = "parameter"
     names: Literal["attribute", "assigned"] = "attribute"
+    named_in: tuple[str, str] = ("name", "name")
     misspelt: tuple[str, ...] = ()
     respelt: tuple[str, ...] = ()
     prefix: tuple[str | tuple[str, ...], ...] = ()
@@ -312,12 +314,16 @@ class TagForm:
         """The call's opening tag that is here, whatever comes after it."""
         if self.names == "assigned":
             return assigned_call(scan, self.call_tag, self._behind_name, ahead)
-        return (escaped_tag if self.escaped else named_tag)(scan, self.call_tag, ahead)
+        if self.escaped:
+            return escaped_tag(scan, self.call_tag, ahead)
+        return named_tag(scan, self.call_tag, ahead, self.named_in[0])
 
     def parameter_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
         if self.names == "assigned":
             return assigned_parameter(scan, self.parameter_tag, ahead)
-        return (escaped_tag if self.escaped else named_tag)(scan, self.parameter_tag, ahead)
+        if self.escaped:
+            return escaped_tag(scan, self.parameter_tag, ahead)
+        return named_tag(scan, self.parameter_tag, ahead, self.named_in[1])
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
         tag = yield from self.parameter_here(scan, ahead)
@@ -397,7 +403,8 @@ class TagForm:
         start = self._spelt("<", element)[0]
         if self.names == "assigned":
             return f"{start}={name}>"
-        return f'{start} name="{escape_attribute(name)}"{attributes}{self._brackets[1]}'
+        named = self.named_in[element != self.call]
+        return f'{start} {named}="{escape_attribute(name)}"{attributes}{self._brackets[1]}'
 
     def _end(self, element: str) -> str:
         return self._spelt("</", element, ">")[0]

@@ -97,10 +97,12 @@ _TAG_END = re.compile(r"\s*(?P<empty>/?)>")
 _TAG_PART = re.compile(r"""/?|[\sĠ]+(?:/|[\w:.-]+\s*(?:==?\s*(?:"[^"]*"?|'[^']*'?|[^\s"'<>/]*))?)?""")
 
 
-def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]:
+def named_tag(scan: Scanner, elements: Tags, ahead: int = 0, named: str = "name") -> Step[Tag | None]:
     """The tag with a name attribute that begins with one of `elements`, `ahead` characters from here.
 
     None where none stands or can come of what is there. An element of the kind `misspelt` is.
+
+    named   the attribute with the name, which the result calls `name`
     """
     kind, length = yield from elements.at(scan, ahead)
     if not length:
@@ -121,6 +123,8 @@ def named_tag(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Tag | None]
             continue
         end = _TAG_END.match(text, at, limit)
         if end is not None:
+            if named in attributes:
+                attributes["name"] = attributes.pop(named)
             written = _name_in(attributes)
             name = unescape(attributes.get(written, "")).strip()
             repairs: tuple[Repair, ...] = ("misspelt_tag",) if misspelt or written != _NAMES[0] else ()
