@@ -41,10 +41,12 @@ class Between:
         """Whether there were so many candidates that this is no reply of a model."""
         return self._ledger.judged >= self._route.max_candidates
 
-    def text(self) -> Generator[None, None, Opener | LookAlike | None]:
+    def text(self, found: Opener | None = None) -> Generator[None, None, Opener | LookAlike | None]:
         """Show text up to the next opener. Returns None at the end of the reply.
 
         What only looks like an opener is text; it is returned where there were too many candidates before it.
+
+        found   the one that `separator` found, which is here
         """
         scan, place = self._scan, self._place
         openers, position = place.openers, place.position
@@ -59,9 +61,11 @@ class Between:
                     self._passing.rest(idle=free and stop == len(scan.text), in_line=free)
                     yield
                     continue
-            opener = openers.find(
+            opener = found if line_start else None
+            opener = opener or openers.find(
                 scan.text, scan.pos, line_start=line_start, message_start=message_start, ended=scan.ended
             )
+            found = None
             if ends >= 0 and (opener is None or ends <= opener.start - opener.stray):
                 self._show(ends)  # after it a message begins, as at the start of a line
                 self._unopened.closes_nothing()
@@ -157,8 +161,10 @@ class Between:
         drop = self._route.drop_invented_results
         yield from read_invented_result(self._scan, self._ledger, opener.literal, drop=drop)
 
-    def separator(self, *, orphan: bool) -> Generator[None]:
+    def separator(self, *, orphan: bool) -> Generator[None, None, Opener | None]:
         """White space after a call goes when a call or the end follows, so it is consumed here and held.
+
+        Returns the opener that is behind it, where one is.
 
         orphan   it comes after a closer of reasoning instead, which goes with it when a call follows, and only then
         """
@@ -170,12 +176,12 @@ class Between:
                 ended = scan.ended
                 opener = openers.find(text, at, line_start=True, message_start=message_start, ended=ended)
                 if opener is not None and opener.start - opener.stray == at:
-                    return
+                    return opener
                 if ended or openers.held(text, at, line_start=True, message_start=message_start) != at:
                     self._wrappers.show(self._ledger)
-                    return
+                    return None
             if scan.ended:
                 if orphan:
                     self._wrappers.show(self._ledger)
-                return
+                return None
             yield

@@ -200,7 +200,8 @@ class Openers:
             if any(literals.arriving(text, begin) for literals in sets):
                 return None
             if (
-                len(text) - begin < self._reach_back
+                begin > start
+                and len(text) - begin < self._reach_back
                 and self.held(text, start, line_start=line_start, message_start=message_start) < begin
             ):
                 return None

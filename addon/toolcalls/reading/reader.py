@@ -276,9 +276,8 @@ class Reader:
         scan, ledger, place, wrappers, between = self._scan, self._ledger, self._place, self._wrappers, self._between
         behind_call = orphan = False
         while True:
-            if behind_call or orphan:
-                yield from between.separator(orphan=orphan)
-            opener = yield from between.text()
+            found = (yield from between.separator(orphan=orphan)) if behind_call or orphan else None
+            opener = yield from between.text(found)
             if opener is None:
                 ledger.finish()
                 return

@@ -53,6 +53,7 @@ class Toolbox:
         self._resolved: dict[str, str] = {}
         self._nearest: dict[str, tuple[str, ...]] = {}
         self._types: dict[tuple[str | None, ...], Types | None] = {}
+        self._keys: dict[str, tuple[str, ...]] = {}
         self._validators: dict[str, Validator | None] = {}
         self._declared: dict[str, Declared] = {}
         self.infer = infer
@@ -128,8 +129,9 @@ class Toolbox:
 
     def keys(self, name: str) -> tuple[str, ...]:
         """The declared parameters of a tool, () when it declares none or is unknown."""
-        tool = self._tools.get(name)
-        return declared_keys(tool.schema) if tool else ()
+        if name not in self._keys and name in self._tools:
+            self._keys[name] = declared_keys(self._tools[name].schema)
+        return self._keys.get(name, ())
 
     def takes_nothing(self, name: str) -> bool:
         """Whether a tool is declared, and without any parameter."""
