@@ -287,6 +287,7 @@ Repair = Literal[
     "value_as_text",
     "flat_arguments",
     "left_out",
+    "unknown_argument",
     "name",
     "no_id",
     "repeated_id",

@@ -16,15 +16,9 @@ from toolcalls.shapes.tags.content import opened_on_lines
 from toolcalls.shapes.tags.jsonbody import skip
 from toolcalls.shapes.tags.opening_tag import Tag
 from toolcalls.shapes.tags.raw import delimited
+from toolcalls.shapes.tags.rest_of_call import CLOSES, OPENS, RestOfCall, Seen
 from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, unbracketed
-from toolcalls.shapes.tags.value_end import (
-    CALL,
-    CALL_END,
-    CLOSER,
-    OTHER,
-    REOPENED,
-    UNBRACKETED,
-)
+from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, OTHER, REOPENED, UNBRACKETED, GoesOn
 from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
 from toolcalls.shapes.writable import check_resolved, plain_text
 from toolcalls.text.scanner import SPACE, Scanner, Step
@@ -58,7 +52,6 @@ _ENDS = Tags(
     wrapper_end=[("<", "/", "function_calls", ">")],
 )
 
-_MAX_QUOTED = 256  # characters of a parameter that are looked at to tell a quoted one from the next one
 _END_OF_BOTH: Parts = (
     "<",
     "/",
@@ -156,6 +149,7 @@ class _Body(CallBody):
         super().__init__(scan, sink, tools, name)
         self._declared = tools.keys(name)
         self._given: set[str] = set()
+        self.rest = RestOfCall(_Value("", self._declared, frozenset()))
         self._closed = False  # something comes after `<parameters>`, and all of it is closed
 
     @override
@@ -217,20 +211,35 @@ class _Value:
     """The place of one parameter's value."""
 
     behind = _ENDS
-    balances = True
+    key = ""
+    marks = "<"
 
     def __init__(self, key: str, declared: tuple[str, ...], given: frozenset[str]) -> None:
         self._lacking = tuple(other for other in declared if other not in given)
         self.inside, self.closer = _inside(key, self._lacking)
+        self.element = key
+        self.rest = RestOfCall(self)
         self._declared = declared
         self._given = tuple(given)
 
-    def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
+    def goes_on(self, scan: Scanner, ahead: int) -> Step[GoesOn]:
         """Another parameter, a closer, or the end of the reply."""
         space = yield from scan.space(ahead)
-        if (yield from _ENDS.at(scan, space))[1] or (yield from _element(scan, self._declared, space)):
-            return True
-        return not scan.cut and _ENDS.stops_short(scan, ahead)
+        if (yield from _ENDS.at(scan, space))[1] or (yield from self.call_over(scan, ahead)):
+            return GoesOn.YES
+        key = yield from _element(scan, self._declared, space)
+        return GoesOn.NO if not key else GoesOn.ASK if key in self._given else GoesOn.YES
+
+    def layout(self, scan: Scanner, ahead: int) -> Step[int]:
+        """White space, and the closer of `<parameters>`."""
+        space = yield from scan.space(ahead)
+        _, length = yield from _PARAMETERS_END.at(scan, space)
+        return (yield from scan.space(space + length)) if length else space
+
+    def call_over(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """The wrapper or the reply ends."""
+        kind, _ = yield from _ENDS.at(scan, (yield from self.layout(scan, ahead)))
+        return kind == "wrapper_end" or (not scan.cut and _ENDS.stops_short(scan, ahead))
 
     def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
         """All closers, and then the next call or the end of the reply."""
@@ -241,16 +250,29 @@ class _Value:
         return opening[1] - ahead if opening else 0
 
     def begins_next(self, scan: Scanner, ahead: int, *, first: bool) -> Step[bool]:  # noqa: ARG002
-        """A declared parameter that the call lacks, unless it is quoted: then the call cannot go on after it."""
-        key = yield from _element(scan, self._lacking, ahead)
-        if not key or not self._lacking:
-            return False
-        closer = f"</{key}>"
-        found = yield from scan.find(closer, ahead + len(key) + 2, ahead + _MAX_QUOTED)
-        return found < 0 or (yield from self.goes_on(scan, found + len(closer)))
+        """A declared parameter that the call lacks."""
+        return bool(self._lacking) and bool((yield from _element(scan, self._lacking, ahead)))
 
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
         return bool((yield from _element(scan, self._given, (yield from scan.space(ahead)))))
+
+    # `rest_of_call.Grammar`
+
+    def lacks(self, key: str) -> bool:
+        return bool(key) and key not in self._given
+
+    def seen(self, scan: Scanner, ahead: int) -> Step[Seen | None]:
+        kind, length = yield from _ENDS.at(scan, ahead)
+        if kind == CALL_END:
+            return Seen(CALL_END, length)
+        length = yield from self.quotes(scan, ahead)
+        if length:
+            return Seen(CALL, length)
+        key = yield from _element(scan, self._declared, ahead)
+        if key:
+            return Seen(OPENS, len(key) + 2, key, key)
+        tag = yield from scan.among(tuple(f"</{key}>" for key in self._declared or (self.element,)), ahead)
+        return Seen(CLOSES, len(tag), tag[2:-1]) if tag else None
 
 
 DIALECT = _Legacy()

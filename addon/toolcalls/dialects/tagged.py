@@ -13,7 +13,6 @@ import re
 from typing import Any
 
 from toolcalls.shapes import About, CallSink
-from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.tags.element_values import SchemaPlace
 from toolcalls.shapes.tags.tool_elements import ToolElements
 from toolcalls.shapes.tags.undeclared_parameters import undeclared_elements
@@ -92,8 +91,7 @@ class _Tagged(ToolElements):
         opener = yield from scan.among(tuple(tag for tag in self.openers(tools.names) if tag[1:-1] in tools))
         if opener is None:
             return (yield from super().read(scan, sink, tools))
-        known = (f"</{opener[1:]}", *self.opening(opener[1:-1], tools))
-        if (yield from closer_among(scan, known, (yield from scan.space(len(opener)))))[1]:
+        if (yield from self.begins(scan, sink, (yield from scan.space(len(opener))), opener[1:-1], tools)):
             return (yield from super().read(scan, sink, tools))
         return (yield from undeclared_elements(scan, sink, tools, opener))
 

@@ -62,11 +62,14 @@ def begins_another(in_order: list[str], part: str) -> bool:
 class Scanner:
     """The unread text, the text consumed but undecided, and whether more can come."""
 
-    __slots__ = ("_weighed", "_weight", "cut", "ended", "pos", "streamed", "taken", "taken_size", "text", "wake_on")
+    __slots__ = (
+        "_weighed", "_weight", "cut", "ended", "passed", "pos", "streamed", "taken", "taken_size", "text", "wake_on"
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.text = ""
         self.pos = 0
+        self.passed = 0  # characters that were in front of `text`: `passed + pos` stays the same for a place
         self.taken: list[str] = []
         self.taken_size = 0
         self._weighed = self._weight = 0  # how many pieces of `taken` have been weighed, and their bytes
@@ -80,6 +83,7 @@ class Scanner:
     def feed(self, piece: str) -> None:
         """Append a piece to the unread text."""
         self.text = self.text[self.pos :] + piece if self.pos < len(self.text) else piece
+        self.passed += self.pos
         self.pos = 0
 
     def end(self, *, cut: bool) -> None:
@@ -152,6 +156,7 @@ class Scanner:
             self.pos -= back
         else:
             self.text = whole[size:] + self.text[self.pos :]
+            self.passed += self.pos - back
             self.pos = 0
         self.taken = [whole[:size]]
         self.taken_size = size

@@ -16,17 +16,23 @@ from toolcalls.shapes.tags.call_end import Form, Parameters, damaged_end, leaked
 from toolcalls.shapes.tags.content import Content, Opened
 from toolcalls.shapes.tags.jsonbody import json_body, skip
 from toolcalls.shapes.tags.opening_tag import Tag, declared_attributes, encoded_arguments, other_attributes
+from toolcalls.shapes.tags.rest_of_call import RestOfCall
 from toolcalls.shapes.tags.tag_patterns import Tags
-from toolcalls.shapes.tags.value_end import CALL_END, Surroundings, read_value, take_doubled
+from toolcalls.shapes.tags.value_end import CALL_END, DUPLICATE_CLOSER, Surroundings, read_value, take_doubled
 from toolcalls.shapes.tags.wrapped import Collected, inner_object
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
 
 class CallBody(ABC):
-    """The arguments of a call that has begun. `ends`: what ends it, its own closer is of the kind `CALL_END`."""
+    """The arguments of a call that has begun.
+
+    ends   what ends it; its own closer is of the kind `CALL_END`
+    rest   what is ahead in it
+    """
 
     ends: Tags
+    rest: RestOfCall
 
     def __init__(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> None:
         self.scan = scan
@@ -37,10 +43,15 @@ class CallBody(ABC):
 
     def read(self) -> Step[bool]:
         """All parameters from here on and the call's closer. Returns whether the call is complete."""
-        scan = self.scan
+        scan, begun = self.scan, False
         while True:
             yield from self.take_layout()
             kind, length = yield from self.ends.at(scan)
+            if kind == CALL_END and not begun and (yield from self.comes_late(length)):
+                scan.take(length)
+                begun = True
+                continue
+            begun = True
             if kind == CALL_END:
                 scan.take(length)
                 self.end()
@@ -73,6 +84,14 @@ class CallBody(ABC):
             self.scan.take(self.scan.rest())
         self.end()
         return True
+
+    def comes_late(self, ahead: int) -> Step[bool]:
+        """Whether the parameters come behind a closer that was too early, which is noted; one of them is declared."""
+        found = yield from self.rest.goes_on_from(self.scan, ahead)
+        late = found is not None and not found.isdisjoint(self.tools.keys(self.name))
+        if late:
+            self.sink.note_repair(DUPLICATE_CLOSER)
+        return late
 
     def end(self) -> None:
         self.arguments.end()
@@ -117,9 +136,6 @@ class BodyForm(Form, Protocol):
     def content(self) -> Content:
         """How a value is between its tags."""
 
-    def parameter_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
-        """The parameter's tag that is here."""
-
     def keyed(self, tag: Tag, values: Parameters) -> Tag | None:
         """A parameter's tag with the key that it means, None where it may be any."""
 
@@ -151,7 +167,7 @@ def read_call(form: BodyForm, scan: Scanner, sink: CallSink, tools: Toolbox, tag
         if form.json and (yield from scan.among(OBJECT_STARTS)):
             return (yield from json_body(scan, sink, form.ends, form.call_at))
     body.take_attributes(given)
-    if tag.empty:
+    if tag.empty and (given or not (yield from body.comes_late(0))):
         body.arguments.end()
         return True
     return (yield from body.read())
@@ -176,6 +192,7 @@ class NamedBody(CallBody):
         super().__init__(scan, sink, tools, name)
         self.ends = form.ends
         self.values = Parameters(form, tools, name)
+        self.rest = self.values.rest
         self._form = form
         self._first = True
 

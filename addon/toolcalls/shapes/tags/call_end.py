@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from toolcalls.shapes import CallSink
+from toolcalls.shapes.tags.opening_tag import Tag
+from toolcalls.shapes.tags.rest_of_call import CALL, CLOSES, EMPTY, OPENS, RestOfCall, Seen
 from toolcalls.shapes.tags.tag_patterns import Tags
-from toolcalls.shapes.tags.value_end import CALL_END, DUPLICATE_CLOSER, is_quoted
+from toolcalls.shapes.tags.value_end import CALL_END, CLOSER, DUPLICATE_CLOSER, NEXT, UNSLASHED, GoesOn
 from toolcalls.shapes.words import LEAKED
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
@@ -53,6 +55,9 @@ class Form(Block, Protocol):
     @property
     def behind(self) -> Tags:
         """What a parameter's closer may be followed by."""
+
+    def parameter_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
+        """The parameter's tag that is here."""
 
     def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
         """The name in the parameter's tag that is here, "" for none."""
@@ -176,13 +181,17 @@ def leaked_word(scan: Scanner, form: Form, ahead: int = 0) -> Step[int]:
 class Parameters:
     """What the parameters of one call are in (`value_end.Surroundings`), and which of them it has so far."""
 
-    balances = True
+    element = ""
 
     def __init__(self, form: Form, tools: Toolbox, name: str) -> None:
         self.inside = form.inside
+        self.marks = form.inside.marks
         self.closer = form.closer
         self.behind = form.behind
         self.quotes = form.call_at
+        self.layout = Scanner.space
+        self.key = ""
+        self.rest = RestOfCall(self)
         self._form = form
         self._tools = tools
         self._name = name
@@ -192,17 +201,29 @@ class Parameters:
         """The key of a parameter, which the call has from now on."""
         key = self._tools.key(self._name, written)
         self._given.add(key)
+        self.key = key
         return key
 
     def missing(self) -> tuple[str, ...]:
         """The declared parameters that the call does not have so far."""
         return tuple(key for key in self._tools.keys(self._name) if key not in self._given)
 
-    def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
+    def lacks(self, key: str) -> bool:
+        """A declared parameter that was not given; any other one among special tokens, or without a schema."""
+        declared = self._tools.keys(self._name)
+        return bool(key) and key not in self._given and (self._form.special or not declared or key in declared)
+
+    def goes_on(self, scan: Scanner, ahead: int) -> Step[GoesOn]:
         """Another parameter, a closer, the next call, the end of the reply, or text where that ends a call."""
         space = yield from scan.space(ahead)
-        if (yield from self._form.ends.at(scan, space))[1] or (yield from self._form.parameter_at(scan, space)):
-            return True
+        if (yield from self._form.ends.at(scan, space))[1]:
+            return GoesOn.YES
+        written = yield from self._form.parameter_at(scan, space)
+        if written:
+            return GoesOn.YES if self.lacks(self._tools.key(self._name, written)) else GoesOn.ASK
+        return GoesOn.YES if (yield from self._over(scan, ahead, space)) else GoesOn.NO
+
+    def _over(self, scan: Scanner, ahead: int, space: int) -> Step[bool]:
         if (yield from self._form.next_call(scan, space)):
             return True
         if (yield from leaked_word(scan, self._form, space)) or (yield from damaged_end(scan, self._form, space)):
@@ -216,15 +237,37 @@ class Parameters:
         return (yield from calls_follow(scan, ahead, self._form.ends, self._form.next_call))
 
     def begins_next(self, scan: Scanner, ahead: int, *, first: bool) -> Step[bool]:  # noqa: ARG002 - a tag is whole
-        """A declared parameter that was not given; any other one among special tokens, or at the start of a line."""
+        """A parameter that the call lacks; without a schema at the start of a line."""
         written = yield from self._form.parameter_at(scan, ahead)
-        key, declared = self._tools.key(self._name, written), self._tools.keys(self._name)
-        if not written or key in self._given:
+        if not written or not self.lacks(self._tools.key(self._name, written)):
             return False
-        if not (self._form.special or (key in declared if declared else ahead > 0)):
-            return False
-        return not (yield from is_quoted(scan, self, ahead + 1))
+        return self._form.special or ahead > 0 or bool(self._tools.keys(self._name))
 
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
         written = yield from self._form.parameter_at(scan, (yield from scan.space(ahead)))
         return bool(written) and self._tools.key(self._name, written) in self._given
+
+    # `rest_of_call.Grammar`
+
+    def seen(self, scan: Scanner, ahead: int) -> Step[Seen | None]:
+        kind, length = yield from self.inside.at(scan, ahead)
+        if kind == CLOSER:
+            return Seen(CLOSES, length)
+        if kind == CALL_END:
+            return Seen(CALL_END, length)
+        if kind == CALL:
+            length = yield from self.quotes(scan, ahead)
+            return Seen(CALL, length) if length else None
+        if kind not in {NEXT, UNSLASHED}:
+            return None
+        tag = yield from self._form.parameter_here(scan, ahead)
+        if tag is None:
+            return Seen(OPENS, length)
+        return Seen(EMPTY if tag.empty else OPENS, tag.length, key=self._tools.key(self._name, tag.name))
+
+    def call_over(self, scan: Scanner, ahead: int) -> Step[bool]:
+        space = yield from scan.space(ahead)
+        kind, _ = yield from self._form.ends.at(scan, space)
+        if kind:
+            return kind != CALL_END
+        return not (yield from self._form.parameter_at(scan, space)) and (yield from self._over(scan, ahead, space))

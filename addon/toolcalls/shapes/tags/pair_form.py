@@ -23,8 +23,10 @@ from toolcalls.shapes.tags.content import opened_as_text, opened_verbatim
 from toolcalls.shapes.tags.jsonbody import json_body
 from toolcalls.shapes.tags.opening_tag import Tag
 from toolcalls.shapes.tags.pair_heads import STRAYS, WORD, Key, PairTags, gap, glued, head_of, take_gap
+from toolcalls.shapes.tags.rest_of_call import CALL, CLOSES, OPENS, RestOfCall, Seen
 from toolcalls.shapes.tags.tag_patterns import Tags
-from toolcalls.shapes.tags.value_end import CALL_END, is_quoted
+from toolcalls.shapes.tags.value_end import CALL_END, CLOSER, HEAD, REOPENED, GoesOn
+from toolcalls.shapes.tags.wrapped import LeftOut
 from toolcalls.shapes.words import MAX_WORD, NAME, word
 from toolcalls.shapes.writable import plain_text
 from toolcalls.text.scanner import Scanner, Step
@@ -41,7 +43,8 @@ class Pairs:
     first   a call that begins so many characters from here, None for none
     """
 
-    balances = True
+    element = ""
+    layout = staticmethod(gap)
 
     def __init__(
         self,
@@ -51,8 +54,11 @@ class Pairs:
         first: Callable[[Scanner, int, Toolbox | None], Step[Tag | None]],
     ) -> None:
         self.inside = tags.inside
+        self.marks = tags.inside.marks
         self.closer = tags.closing[tags.value]
         self.behind = tags.behind
+        self.key = ""
+        self.rest = RestOfCall(self)
         self._tags = tags
         self._tools = tools
         self._name = name
@@ -65,12 +71,15 @@ class Pairs:
         key = self._tools.key(self._name, written)
         self._given.add(key)
         self._begun = True
+        self.key = key
         return key
 
-    def _lacks(self, written: str) -> bool:
+    def lacks(self, written: str) -> bool:
         """Whether this is a parameter of the call that it does not have so far."""
         key, declared = self._tools.key(self._name, written), self._tools.keys(self._name)
-        return key not in self._given and (key in declared if declared else WORD.fullmatch(written) is not None)
+        if not key or key in self._given:
+            return False
+        return key in declared if declared else WORD.fullmatch(written) is not None
 
     def head(
         self, scan: Scanner, ahead: int = 0, *, damaged: bool = False, strays: frozenset[str] = STRAYS
@@ -90,7 +99,7 @@ class Pairs:
         start, string = yield from self._tags.value_opening(scan, key)
         if start:
             return head_of(key, start - ahead, string=string)
-        if not damaged or not key.closed or not self._lacks(key.word):
+        if not damaged or not key.closed or not self.lacks(key.word):
             return None
         space = yield from scan.space(key.end)
         start = yield from self._tags.damaged_opening(scan, space)
@@ -108,20 +117,24 @@ class Pairs:
         if key is None and start > ahead:
             key = yield from self._unopened_key(scan, start)
             key = key and key._replace(repairs=())  # the tag is there, in another's place
-        if key is None or not key.closed or not self._lacks(key.word):
+        if key is None or not key.closed or not self.lacks(key.word):
             return None
         return key._replace(repairs=(*key.repairs, "stray_tag"))
 
     def ends_behind_strays(self, scan: Scanner, ahead: int, strays: frozenset[str] = STRAYS) -> Step[int]:
-        """How far away the call's closer comes after tags that mean nothing there; 0 where none does."""
+        """How far away the call's closer comes after tags that mean nothing there; 0 where none does.
+
+        So does the end of the reply, where the tool takes nothing.
+        """
         start = yield from self._tags.past_strays(scan, ahead, strays)
         kind, _ = yield from self._tags.ends.at(scan, start)
-        return start if start > ahead and kind == CALL_END else 0
+        over = self._tools.takes_nothing(self._name) and not scan.cut and self._tags.ends.stops_short(scan, start)
+        return start if start > ahead and (kind == CALL_END or over) else 0
 
     def _unopened_key(self, scan: Scanner, ahead: int) -> Step[Key | None]:
         """A key without its opening tag, of those that the call lacks."""
         key = yield from word(scan, WORD, ahead)
-        if not key or not self._lacks(key):
+        if not key or not self.lacks(key):
             return None
         space = yield from scan.space(ahead + len(key))
         _, length = yield from self._tags.closing[self._tags.key].at(scan, space)
@@ -129,18 +142,32 @@ class Pairs:
 
     # `value_end.Surroundings`
 
-    def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Another pair, a closer, the next call, or the end of the reply."""
+    def goes_on(self, scan: Scanner, ahead: int) -> Step[GoesOn]:
+        """Another pair, a closer, the next call, or the end of the reply. A value without a key is one too many."""
         space = yield from gap(scan, ahead)
         if (yield from self._tags.ends.at(scan, space))[1]:
-            return True
-        if (yield from self.head(scan, space, damaged=True, strays=_BEHIND_VALUE)):
-            return True
+            return GoesOn.YES
+        head = yield from self._following(scan, space)
+        if head is not None:
+            return GoesOn.YES if self.lacks(head.name) else GoesOn.ASK
+        if (yield from self._over(scan, ahead, space)):
+            return GoesOn.YES
+        return GoesOn.ASK if (yield from self._tags.opening[self._tags.value].at(scan, space))[1] else GoesOn.NO
+
+    def _following(self, scan: Scanner, ahead: int) -> Step[Tag | None]:
+        return (yield from self.head(scan, ahead, damaged=True, strays=_BEHIND_VALUE))
+
+    def _over(self, scan: Scanner, ahead: int, space: int) -> Step[bool]:
         if (yield from self.ends_behind_strays(scan, space, _OPENERS)):
             return True
         if (yield from self._next_call(scan, space)):
             return True
         return not scan.cut and self._tags.ends.stops_short(scan, ahead)
+
+    def keyless(self, scan: Scanner) -> Step[Tag | None]:
+        """A value that no key comes before. The value before it has the key, so this one is left out."""
+        _, length = yield from self._tags.opening[self._tags.value].at(scan)
+        return Tag("", length, repairs=("left_out",)) if length and self._begun else None
 
     def _next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
         wrapper = self._tags.opening.get(self._tags.wrapper)
@@ -161,15 +188,41 @@ class Pairs:
         """Another value of this call, one that it lacks so far."""
         if not scan.text.startswith("<", scan.pos + ahead):
             return False
-        head = yield from self.head(scan, ahead, damaged=True, strays=_BEHIND_VALUE)
-        if head is None or not self._lacks(head.name):
-            return False
-        return not (yield from is_quoted(scan, self, ahead + head.length, twice=False))
+        head = yield from self._following(scan, ahead)
+        return head is not None and self.lacks(head.name)
 
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """A pair whose key was given."""
-        head = yield from self.head(scan, (yield from gap(scan, ahead)))
-        return head is not None and self._tools.key(self._name, head.name) in self._given
+        """A pair whose key was given, or a value without a key."""
+        space = yield from gap(scan, ahead)
+        head = yield from self.head(scan, space)
+        if head is None:
+            return (yield from self._tags.opening[self._tags.value].at(scan, space))[1] > 0
+        return self._tools.key(self._name, head.name) in self._given
+
+    # `rest_of_call.Grammar`
+
+    def seen(self, scan: Scanner, ahead: int) -> Step[Seen | None]:
+        kind, length = yield from self.inside.at(scan, ahead)
+        if kind == CLOSER:
+            return Seen(CLOSES, length)
+        if kind == REOPENED:
+            return Seen(OPENS, length)
+        if kind == CALL_END:
+            return Seen(CALL_END, length)
+        if kind == CALL:
+            length = yield from self.quotes(scan, ahead)
+            return Seen(CALL, length) if length else None
+        head = (yield from self._following(scan, ahead)) if kind == HEAD else None
+        return None if head is None else Seen(OPENS, head.length, key=self._tools.key(self._name, head.name))
+
+    def call_over(self, scan: Scanner, ahead: int) -> Step[bool]:
+        space = yield from gap(scan, ahead)
+        kind, _ = yield from self._tags.ends.at(scan, space)
+        if kind:
+            return kind != CALL_END
+        if (yield from self._following(scan, space)) is not None:
+            return False
+        return (yield from self._over(scan, ahead, space))
 
 
 @dataclass(frozen=True)
@@ -369,6 +422,7 @@ class _PairBody(CallBody):
         super().__init__(scan, sink, tools, name)
         self.ends = form.ends
         self.pairs = Pairs(form.tags, tools, name, form.first)
+        self.rest = self.pairs.rest
         self._opener = f"<{form.value}>"
 
     @override
@@ -381,11 +435,15 @@ class _PairBody(CallBody):
 
     @override
     def parameter(self) -> Step[Tag | None]:
-        return self.pairs.head(self.scan, damaged=True)
+        head = yield from self.pairs.head(self.scan, damaged=True)
+        return head if head is not None else (yield from self.pairs.keyless(self.scan))
 
     @override
     def take_parameter(self, tag: Tag) -> Step[bool | None]:
         self.take_tag(tag)
+        if not tag.name:
+            literal = yield from self.take_value(LeftOut(), self.pairs, self._opener, opened_verbatim)
+            return False if literal is None else None
         value = self.arguments.value(self.pairs.given(tag.name))
         start = opened_as_text if tag.attributes else opened_verbatim
         literal = yield from self.take_value(value, self.pairs, self._opener, start)

@@ -2,13 +2,13 @@
 
 Names come from closed lists: the tools that are declared and their parameters, or the lists that a dialect ships.
 Values are raw and nothing is decoded, because the clients of these dialects decode nothing. A parameter's closer
-counts only where the tool's closer follows, a declared parameter that was not given yet, or the same one again; so a
-value may hold its own closer almost anywhere. A whole call of the same tool that is quoted in a value is counted
-through its own closer. Where the first parameter follows the tool's tag at once, the call is compact, and every line
-end in it is a value's.
+counts where the tool's closer follows, a declared parameter that was not given yet, or an array again; so a
+value may hold its own closer almost anywhere. Where the first parameter follows the tool's tag at once, the call is
+compact, and every line end in it is a value's.
 
 `value_end` decides that, and what becomes of a value whose closer is missing. Closing tags are read with blanks in
-them.
+them. An element that the tool does not declare is left out, with the repair `unknown_argument`; models write those of
+other agents' tools. A parameter that closes itself is empty.
 
 Where the schema says object or array, a value is JSON or elements (`element_values`), in which nothing is decoded
 either. A parameter that is an array may stand several times, once an item.
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import override
 
+from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, OpenerPlace, Unwritable
 from toolcalls.shapes.containers import container
 from toolcalls.shapes.tags.call_body import CallBody
@@ -37,9 +38,10 @@ from toolcalls.shapes.tags.element_values import (
 )
 from toolcalls.shapes.tags.opening_tag import Tag
 from toolcalls.shapes.tags.raw import on_own_lines
+from toolcalls.shapes.tags.rest_of_call import CLOSES, EMPTY, OPENS, RestOfCall, Seen
 from toolcalls.shapes.tags.tag_patterns import Parts, Tags, unbracketed
-from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, OTHER, REOPENED, UNBRACKETED
-from toolcalls.shapes.tags.wrapped import Collected
+from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, OTHER, REOPENED, UNBRACKETED, GoesOn
+from toolcalls.shapes.tags.wrapped import Collected, LeftOut
 from toolcalls.shapes.tags.xml_trees import MAX_DEPTH
 from toolcalls.shapes.words import skip_past
 from toolcalls.shapes.writable import plain_text
@@ -47,7 +49,12 @@ from toolcalls.text.scanner import SPACE, Scanner, Step
 from toolcalls.values.conversion import is_json, members, to_json
 from toolcalls.values.toolbox import Toolbox
 
-_MAX_QUOTED = 256  # characters of a quoted parameter that are looked at to tell it from the next one
+_NAME = r"[\w.-]{1,64}"
+_REST = r"(?:[ \t\r\n/][^<>]{0,300})?"  # of an opening tag behind its name
+_BLANKS = rf"[{SPACE}]{{0,8}}"
+_ANY = re.compile(rf"<(?:{_BLANKS}/{_BLANKS}(?P<closer>{_NAME}){_BLANKS}|(?P<opener>{_NAME})(?P<rest>{_REST}))>")
+_ANY_PART = re.compile(rf"<(?:{_BLANKS}(?:/{_BLANKS}(?:{_NAME}{_BLANKS})?)?|{_NAME}{_REST})")
+_MAX_TAG = 400  # characters
 
 
 @lru_cache(maxsize=256)
@@ -107,7 +114,7 @@ class ToolElements:
             return False
         name = opener[1:-1]
         space = yield from scan.space(len(opener))
-        if not (yield from self._body_at(scan, space, name, tools)):
+        if not (yield from self.begins(scan, sink, space, name, tools)):
             return False
         scan.take(len(opener))
         sink.begin(name)
@@ -121,6 +128,15 @@ class ToolElements:
         compact   no white space comes after the call's tag, so line ends belong to values
         """
         return _Elements(self, scan, sink, tools, name, closer=closer, compact=compact).read()
+
+    def begins(self, scan: Scanner, sink: CallSink, ahead: int, name: str, tools: Toolbox) -> Step[bool]:
+        """Whether a tool's parameters are here, one of them declared, or at once its closer."""
+        if (yield from self._body_at(scan, ahead, name, tools)):
+            return True
+        if not (yield from _element_at(scan, ahead)):
+            return False
+        body = _Elements(self, scan, sink, tools, name, closer=f"</{name}>", compact=False)
+        return bool((yield from body.rest.goes_on_from(scan, ahead)))
 
     def _body_at(self, scan: Scanner, ahead: int, name: str, tools: Toolbox) -> Step[bool]:
         """Whether a parameter of a tool is here, or the tool's closer."""
@@ -179,6 +195,8 @@ class ToolElements:
 class _Elements(CallBody):
     """The parameters of a call, each an element of its own name."""
 
+    marks = "<"
+
     def __init__(
         self,
         form: ToolElements,
@@ -197,6 +215,7 @@ class _Elements(CallBody):
         self.tool = closer[2:-1]
         self.ends = _closing(self.tool)
         self.given: set[str] = set()
+        self.rest = RestOfCall(self)
         self._start = opened_verbatim if compact else opened_on_lines
         self._several = Members(self.arguments, self.schema)
 
@@ -211,22 +230,41 @@ class _Elements(CallBody):
     @override
     def parameter(self) -> Step[Tag | None]:
         tag = yield from self.scan.among(self.tags)
-        if tag is None:
+        if tag is not None:
+            key = self.opening[tag]
+            return Tag(key, len(tag), repairs=() if tag == f"<{key}>" else ("alias",))
+        found = yield from _element_at(self.scan, 0)
+        if found is None:
             return None
-        key = self.opening[tag]
-        return Tag(key, len(tag), repairs=() if tag == f"<{key}>" else ("alias",))
+        key = self.opening.get(f"<{found['opener']}>", "")
+        rest = found["rest"].rstrip("/")
+        repairs: tuple[Repair, ...] = () if not key else ("left_out",) if rest.strip() else ()
+        return Tag(
+            key or found["opener"],
+            len(found[0]),
+            found["rest"].endswith("/"),
+            repairs=repairs if key else ("unknown_argument",),
+        )
 
     @override
     def take_parameter(self, tag: Tag) -> Step[bool | None]:
         key, schema = tag.name, self.schema(tag.name)
-        structured = schema.types is not None and not schema.is_text
         opener = self.take_tag(tag)
+        if "unknown_argument" in tag.repairs:
+            place = _Element(self, key, key, structured=False)
+            literal = tag.empty or (yield from self.take_value(LeftOut(), place, opener, opened_verbatim))
+            return False if literal is None else None
+        structured = schema.types is not None and not schema.is_text
         self.given.add(key)
         if not (structured and schema.is_array):
             self._several.write()
         value = Collected() if structured else self.arguments.value(key)
-        place = _Element(self, _element(opener), key, structured=structured)
-        literal = yield from self.take_value(value, place, opener, self._start)
+        if tag.empty:
+            literal = False
+            value.end()
+        else:
+            place = _Element(self, _element(opener), key, structured=structured)
+            literal = yield from self.take_value(value, place, opener, self._start)
         if literal is None:
             return False
         if not isinstance(value, Collected):
@@ -247,6 +285,51 @@ class _Elements(CallBody):
     def end(self) -> None:
         self._several.end()
         self.arguments.end()
+
+    # `rest_of_call.Grammar`
+
+    def seen(self, scan: Scanner, ahead: int) -> Step[Seen | None]:
+        tag = yield from scan.among(self.tags, ahead)
+        if tag is not None:
+            return Seen(OPENS, len(tag), _element(tag), self.opening[tag])
+        found = yield from scan.match(_ANY, _ANY_PART, ahead, _MAX_TAG)
+        if found is None:
+            return None
+        size = len(found[0])
+        if found["closer"] is not None:
+            return Seen(CALL_END, size) if found["closer"] == self.tool else Seen(CLOSES, size, found["closer"])
+        name = found["opener"]
+        if name == self.tool and (yield from self.quotes(scan, ahead)):
+            return Seen(CALL, size)
+        return Seen(EMPTY if found["rest"].endswith("/") else OPENS, size, name, self.opening.get(f"<{name}>", ""))
+
+    def layout(self, scan: Scanner, ahead: int) -> Step[int]:
+        return scan.space(ahead)
+
+    def call_over(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """The reply ends."""
+        yield from ()
+        return not scan.cut and self.ends.stops_short(scan, ahead)
+
+    def lacks(self, key: str) -> bool:
+        return bool(key) and key not in self.given
+
+    def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
+        """Another call or the end of the reply."""
+        next_call = lambda scan, at: self.form.call_at(scan, at, self.tools)  # noqa: E731
+        return (yield from calls_follow(scan, ahead, self.ends, next_call))
+
+    def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
+        """A call of this tool, with a parameter."""
+        length = len(self.tool) + 2
+        space = yield from scan.space(ahead + length)
+        return length if (yield from scan.among(self.tags, space)) is not None else 0
+
+
+def _element_at(scan: Scanner, ahead: int) -> Step[re.Match[str] | None]:
+    """The opening tag of any element that is here."""
+    found = yield from scan.match(_ANY, _ANY_PART, ahead, _MAX_TAG)
+    return None if found is None or found["opener"] is None else found
 
 
 class _Inside:
@@ -292,9 +375,9 @@ class _Behind:
 
 
 class _Element:
-    """What the value of one parameter is in (`value_end.Surroundings`)."""
+    """What the value of one element is in (`value_end.Surroundings`)."""
 
-    balances = False  # the clients read to the last closer
+    key = ""
 
     def __init__(self, body: _Elements, element: str, key: str, *, structured: bool) -> None:
         self._body = body
@@ -304,46 +387,26 @@ class _Element:
         self.inside = _inside(element, body.tool, body.tags, NEXT if structured else REOPENED)
         self.closer = _closing(element)
         self.behind = _Behind(following, body.ends)
+        self.element = element
+        self.rest = body.rest
+        self.block_ends = body.block_ends
+        self.quotes = body.quotes
 
-    def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
+    def goes_on(self, scan: Scanner, ahead: int) -> Step[GoesOn]:
         """A parameter that may follow, the call's closer, or the end of the reply."""
         space = yield from scan.space(ahead)
-        if (yield from self.behind.at(scan, space)):
-            return True
-        return not scan.cut and self._body.ends.stops_short(scan, ahead)
-
-    def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Another call or the end of the reply."""
-        body = self._body
-        next_call = lambda scan, at: body.form.call_at(scan, at, body.tools)  # noqa: E731
-        return (yield from calls_follow(scan, ahead, body.ends, next_call))
-
-    def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
-        """A call of this tool, with a parameter."""
-        length = len(self._body.tool) + 2
-        space = yield from scan.space(ahead + length)
-        return length if (yield from scan.among(self._body.tags, space)) is not None else 0
+        if (yield from self.behind.at(scan, space)) or (yield from self._body.call_over(scan, ahead)):
+            return GoesOn.YES
+        return GoesOn.ASK if (yield from _element_at(scan, space)) is not None else GoesOn.NO
 
     def begins_next(self, scan: Scanner, ahead: int, *, first: bool) -> Step[bool]:
         """Another parameter that the call lacks. After a tag in the value, only the start of a line counts."""
-        opening, given = self._body.opening, self._body.given
         tag = yield from scan.among(self._body.tags, ahead)
-        if tag is None or opening[tag] in given or not (first or ahead):
-            return False
-        others = _Behind(tuple(one for one, key in opening.items() if key not in given), self._body.ends)
-        closer = _closing(_element(tag))
-        start = offset = ahead + len(tag)
-        while (offset := (yield from scan.find("</", offset, start + _MAX_QUOTED))) >= 0:
-            _, length = yield from closer.at(scan, offset)
-            if length:
-                space = yield from scan.space(offset + length)
-                return (yield from others.at(scan, space)) or scan.rest() == space
-            offset += 2
-        return True
+        return tag is not None and self._body.lacks(self._body.opening[tag]) and (first or ahead > 0)
 
     def repeats(self, scan: Scanner, ahead: int) -> Step[bool]:  # noqa: ARG002 - `goes_on` knows
         yield from ()
-        return False
+        return True
 
 
 def _on_lines(text: str) -> str:

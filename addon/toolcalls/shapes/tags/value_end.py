@@ -4,22 +4,25 @@ Strategy. Nothing is escaped, so a value may hold anything, its own closer too. 
 grammar can go on after it. `read_value` reads from tag to tag and asks `Surroundings`, what this value is in, about
 each:
 
-- the value's closer ends it where another value, the call's end or the end of the reply follows. A closer that is
-  written twice is one, unless an opener in the value is what the first of them closes;
-- a whole call that is quoted in the value is counted through its own closer, and nothing in it counts;
+- the value's closer ends it where a value follows that the call lacks, the call's end or the end of the reply. A closer
+  that is written twice is one;
+- where another value follows, and where an opener or a whole call is in the value, `rest_of_call` looks further;
 - a closer that is damaged, or another tag in its place, does so where no value follows that the call has already;
-- where the value's closer is missing, the call's closer ends it if the block ends there too, and the next value's
-  opener if it is one that the call still lacks. Text in which that opener has a closer that does not count is quoted.
+- a closer with the parameter's own name that nothing in the value opened does so in front of the next parameter;
+- where the value's closer is missing, the call's closer ends it if the block ends there too.
 
-Values leave as they come. What is looked at ahead is bounded, so work is linear.
+Values leave as they come, but for those about which `rest_of_call` is asked. What is looked at ahead is bounded, so
+work is linear.
 """
 
+from enum import Enum, auto
 from typing import Final, Literal, Protocol
 
 from toolcalls.events import Repair
 from toolcalls.shapes.arguments import Value
 from toolcalls.shapes.json.closing import RepairSink
-from toolcalls.shapes.tags.raw import find_mark, up_to_tag
+from toolcalls.shapes.tags.raw import find_mark, trailing_line_end, up_to_tag
+from toolcalls.shapes.tags.rest_of_call import RestOfCall
 from toolcalls.shapes.tags.tag_patterns import Tags
 from toolcalls.shapes.words import character
 from toolcalls.text.scanner import Scanner, Step
@@ -33,7 +36,8 @@ NEXT = "next"  # the next value's opener, which has the same closer
 OTHER = "other"  # the next value's opener, which has a closer of its own
 HEAD = "head"  # the beginning of what is in front of the next value
 REOPENED = "reopened"  # the next value's opener, or a closer that lost its slash, where both look the same
-CALL, CALL_END = "call", "call_end"
+CALL: Final = "call"
+CALL_END: Final = "call_end"
 
 _BEGIN = frozenset({NEXT, OTHER, HEAD, REOPENED})
 _DAMAGED: dict[str, Repair] = {UNSLASHED: "wrong_closer", UNBRACKETED: "unclosed_tag"}
@@ -68,16 +72,20 @@ class Behind(Protocol):
         """Whether the text has ended inside of it, or right before it."""
 
 
+class GoesOn(Enum):
+    """Whether the grammar can go on behind a value."""
+
+    NO = auto()
+    ASK = auto()  # with an element that the call has already, or that the tool does not declare
+    YES = auto()
+
+
 class Surroundings(Protocol):
     """What a value is in. Places are so many characters `ahead`, and nothing is consumed by asking."""
 
     @property
     def inside(self) -> Inside:
         """The tags that mean something inside a value."""
-
-    @property
-    def balances(self) -> bool:
-        """Whether an opener in the value accounts for one closer; else for any closer but the last."""
 
     @property
     def closer(self) -> Tags:
@@ -87,7 +95,19 @@ class Surroundings(Protocol):
     def behind(self) -> Behind:
         """What a value's closer may be followed by."""
 
-    def goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
+    @property
+    def element(self) -> str:
+        """What the value's closer is called (`rest_of_call.Seen`)."""
+
+    @property
+    def key(self) -> str:
+        """The parameter's name, where an element of this name would be a slip; "" where it has this name."""
+
+    @property
+    def rest(self) -> RestOfCall:
+        """The rest of the call."""
+
+    def goes_on(self, scan: Scanner, ahead: int) -> Step[GoesOn]:
         """Whether the grammar can go on here, after a value."""
 
     def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
@@ -97,7 +117,7 @@ class Surroundings(Protocol):
         """The length of a call's opening tag that a whole call's beginning comes after, 0 for none."""
 
     def begins_next(self, scan: Scanner, ahead: int, *, first: bool) -> Step[bool]:
-        """Whether another value of this call begins here, one that it lacks so far and that is not quoted.
+        """Whether another value of this call begins here, one that it lacks so far.
 
         It is at the start of a line where `ahead` is more than 0. `first`: no tag comes before it in the value.
         """
@@ -111,69 +131,87 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
 
     own_lines   a line end was after the opening tag, so the one before the closer is layout
     """
-    depth = 0  # of calls that the value quotes
-    openers = heads = 0  # of values and of keys, in this one, that were not closed so far
-    own_closers = 0  # closers that no opener in the value accounts for, after which the grammar could not go on
-    opened = False  # an opener is in the value
+    heads = 0  # beginnings of what is in front of a value, in this one
+    own_closers = 0  # closers after which the grammar could not go on
+    opened = False  # an opener is in the value that nothing was found to balance
+    named = False  # an element of the parameter's name begins in the value
     first = True
+    letter = place.key[:1]
     while (kept := (yield from up_to_tag(scan, value, place.inside.marks))) is not None:
         following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
-        if following and following not in place.inside.second:
+        meant = not following or following in place.inside.second
+        kind, length = (yield from place.inside.at(scan, kept)) if meant else ("", 0)
+        if letter and not (kind or named) and scan.text.startswith(letter, scan.pos + kept + 1):
+            named = yield from scan.starts(f"<{place.key}", kept)
+        if not meant:
             value.add(scan.take(kept + 1))
             first = False
             continue
-        kind, length = yield from place.inside.at(scan, kept)
         size = max(1, length) if kind != CALL_END else 1  # where two of them are one, the other counts for itself
+        asks = misses = False
         if kind == CLOSER:
-            if depth == 0:
-                repeated = yield from _closes(
-                    scan, place, kept + length, twice=not (openers if place.balances else opened)
-                )
-                if repeated is not None:
-                    _take_closer(scan, value, kept, length + repeated, own_lines=own_lines)
-                    return DUPLICATE_CLOSER if repeated else ""
-                own_closers += openers == 0
-                openers = max(0, openers - 1)
-            if place.behind.stops_short(scan, kept + length):
+            going = yield from place.goes_on(scan, kept + length)
+            repeated = 0 if going is GoesOn.YES else (yield from _again(scan, place, kept + length, twice=not opened))
+            if going is GoesOn.YES or repeated:
+                _take_closer(scan, value, kept, length + repeated, own_lines=own_lines)
+                return DUPLICATE_CLOSER if repeated else ""
+            if going is GoesOn.NO and place.behind.stops_short(scan, kept + length):
                 scan.take(scan.rest())  # cut off where nobody can tell: not shown as if it were the value
                 return None
-        elif kind == CALL_END and depth:
-            depth -= 1
+            asks = going is GoesOn.ASK
         elif kind == CALL_END:
             # After a closer of its own, what is there is no part of the value, and nobody knows what it is.
             if not own_closers and (yield from place.block_ends(scan, kept + length)):
                 scan.take(kept)  # it was after the closer that is missing
                 return UNCLOSED_VALUE
         elif kind == CALL:
-            nested = yield from place.quotes(scan, kept)
-            depth += bool(nested)
-            size = max(size, nested)
+            asks = bool((yield from place.quotes(scan, kept)))
         elif kind in _BEGIN:
-            closes = kind == REOPENED and not depth and not openers and (yield from _tag_at(scan, place, kept + length))
+            closes = kind == REOPENED and not opened and (yield from _tag_at(scan, place, kept + length))
             if closes and (yield from _goes_on(scan, place, kept + length)):
                 _take_closer(scan, value, kept, length, own_lines=own_lines)
                 return "wrong_closer"
-            if not depth and (yield from place.begins_next(scan, kept, first=first)):
-                scan.take(kept)  # it was after the closer that is missing
-                return UNCLOSED_VALUE
-            opens = depth == 0 and kind in {NEXT, REOPENED}
-            openers, opened = openers + opens, opened or opens
-            heads += depth == 0 and kind == HEAD
+            misses = yield from place.begins_next(scan, kept, first=first)
+            heads += kind == HEAD
+            asks = misses or kind in {NEXT, REOPENED}
         elif kind in _DAMAGED:
-            if not depth and not openers and (yield from _goes_on(scan, place, kept + length)):
+            if not opened and (yield from _goes_on(scan, place, kept + length)):
                 _take_closer(scan, value, kept, length, own_lines=own_lines)
                 return _DAMAGED[kind]
+            asks = kind == UNSLASHED
         elif kind == WRONG:
-            if not depth and not heads and (yield from _goes_on(scan, place, kept + length)):
+            if not heads and (yield from _goes_on(scan, place, kept + length)):
                 _take_closer(scan, value, kept, length, own_lines=False)
                 return "wrong_closer"
             heads = max(0, heads - 1)
         elif place.closer.stops_short(scan, kept):
             scan.take(scan.rest())
             return None
+        elif letter and not named and (length := (yield from _named_closer(scan, place, kept))):
+            _take_closer(scan, value, kept, length, own_lines=own_lines)
+            return "wrong_closer"
+        if asks:
+            end = yield from place.rest.end_of(scan, kept, place.element, misses=misses)
+            if end.how == "closer":
+                line_end = _take_up_to(scan, value, end.at)
+                _take_closer(scan, value, line_end, end.length, own_lines=own_lines)
+                return ""
+            if end.how == "next" or (end.how == "call_end" and not own_closers):
+                scan.take(_take_up_to(scan, value, end.at))  # it was after the closer that is missing
+                return UNCLOSED_VALUE
+            opened = opened or kind != CLOSER
+            size = max(size, 0 if kind == CLOSER else end.at - kept)
+        own_closers += kind == CLOSER
         value.add(scan.take(kept + size))
         first = False
     return None
+
+
+def _take_up_to(scan: Scanner, value: Value, ahead: int) -> int:
+    """Take so much of the value, all but a line end that it ends with, whose length is returned."""
+    line_end = trailing_line_end(scan.text, scan.pos, scan.pos + ahead)
+    value.add(scan.take(ahead - line_end))
+    return line_end
 
 
 def _take_closer(scan: Scanner, value: Value, line_end: int, closer: int, *, own_lines: bool) -> None:
@@ -189,7 +227,8 @@ def _take_closer(scan: Scanner, value: Value, line_end: int, closer: int, *, own
 
 def _goes_on(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
     """Whether the call goes on after a damaged closer. A value that it has already is text about these tags."""
-    return (yield from place.goes_on(scan, ahead)) and not (yield from place.repeats(scan, ahead))
+    going = yield from place.goes_on(scan, ahead)
+    return going is GoesOn.YES or (going is GoesOn.ASK and not (yield from place.repeats(scan, ahead)))
 
 
 def _tag_at(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
@@ -198,35 +237,29 @@ def _tag_at(scan: Scanner, place: Surroundings, ahead: int) -> Step[bool]:
     return (yield from character(scan, space)) in place.inside.marks
 
 
-def _closes(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> Step[int | None]:
-    """After a closer: the length of the same closer that is there once more, 0 for none; None if it is data.
+def _again(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> Step[int]:
+    """After a closer: the length of the same closer that is there once more and ends the value; 0 for none.
 
     twice   it may be there once more
     """
-    if (yield from place.goes_on(scan, ahead)):
-        return 0
     if not twice:
-        return None
+        return 0
     space = yield from scan.space(ahead)
     _, length = yield from place.closer.at(scan, space)
     again = space + length
-    return again - ahead if length and (yield from place.goes_on(scan, again)) else None
+    return again - ahead if length and (yield from place.goes_on(scan, again)) is GoesOn.YES else 0
 
 
-def is_quoted(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool = True) -> Step[bool]:
-    """Whether the value that begins here has a closer, not far away, after which the grammar cannot go on.
-
-    twice   after one that is written twice it can
-    """
-    offset = ahead
-    while (offset := (yield from find_mark(scan, place.inside.marks, offset, ahead + _MAX_QUOTED))) >= 0:
-        kind, length = yield from place.inside.at(scan, offset)
-        if kind == CLOSER:
-            return (yield from _closes(scan, place, offset + length, twice=twice)) is None
-        if kind in _BEGIN or kind in {CALL, CALL_END}:
-            return False
-        offset += 1
-    return False
+def _named_closer(scan: Scanner, place: Surroundings, ahead: int) -> Step[int]:
+    """The length of a closing tag with the parameter's name, in front of the next parameter or of the call's end."""
+    closer = f"</{place.key}>"
+    if not (yield from scan.starts(closer, ahead)):
+        return 0
+    space = yield from scan.space(ahead + len(closer))
+    if (yield from place.begins_next(scan, space, first=True)):
+        return len(closer)
+    kind, length = yield from place.inside.at(scan, space)
+    return len(closer) if kind == CALL_END and (yield from place.block_ends(scan, space + length)) else 0
 
 
 def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str) -> Step[None]:
@@ -239,7 +272,7 @@ def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str)
     offset = len(tag)
     while (offset := (yield from find_mark(scan, place.inside.marks, offset, len(tag) + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
-        if kind == CLOSER and (yield from place.goes_on(scan, offset + length)):
+        if kind == CLOSER and (yield from place.goes_on(scan, offset + length)) is not GoesOn.NO:
             scan.take(len(tag))
             sink.note_repair("stray_tag")
         if kind == CLOSER or kind in _BEGIN or kind in {CALL, CALL_END}:

@@ -22,6 +22,18 @@ class Collected:
         return "".join(self._pieces)
 
 
+class LeftOut:
+    """A value that nobody wants."""
+
+    wake_on = None
+
+    def add(self, piece: str) -> None:
+        """Not kept."""
+
+    def end(self, *, literal: bool = False) -> None:
+        """Not kept."""
+
+
 def inner_object(text: str, declared: tuple[str, ...]) -> str | None:
     """The object in `text`, or in the string that `text` is, when all its keys are declared; None for anything else."""
     decoded, _ = to_text(text)
