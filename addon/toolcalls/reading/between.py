@@ -172,7 +172,8 @@ class Between:
         while True:
             text, at = scan.text, past(scan.text, scan.pos)
             scan.take(at - scan.pos)
-            if at < len(text):
+            arrives = not scan.ended and openers.arrive(text, at, message_start=message_start)
+            if at < len(text) and not arrives:
                 ended = scan.ended
                 opener = openers.find(text, at, line_start=True, message_start=message_start, ended=ended)
                 if opener is not None and opener.start - opener.stray == at:

@@ -211,6 +211,12 @@ class Openers:
             stray = begin - self._stray(self._places.stray_before, text, start, begin, line_start=line_start)
         return Opener(begin, stray, literal, dialects)
 
+    def arrive(self, text: str, begin: int, *, message_start: bool) -> bool:
+        """Whether all from `begin`, the start of a line, to the text's end may become an opener, or a longer one."""
+        if self._inline.arriving(text, begin) or self._start.arriving(text, begin):
+            return True
+        return message_start and self._message.arriving(text, begin)
+
     def inside_line(self, text: str, start: int) -> int:
         """Up to where all from `start` on is text, and from where on it may still become an opener.
 
