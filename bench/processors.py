@@ -12,6 +12,7 @@ from host import REQUEST, replies
 from toolcalls.processors import Keep, Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.conversation import conversation_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.processing import loop_watch_for
 from toolcalls.route import Access, AccessRule, Condition, Filter, Loops, Reactor, Route
@@ -64,7 +65,7 @@ def exchange(settings, side, client="native"):
     processors = Processors(route, run=lambda *_: Keep()) if route.processes else None
     return Exchange(
         WIRE, call_policy, decision, tools, form="sse", seed=b"s", processors=processors,
-        watch=loop_watch_for(WIRE.name, BODY, route, decision),
+        watch=loop_watch_for(conversation_of(WIRE.name, BODY), route, decision),
     )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from support import archives
 from toolcalls.flows import flow_files as files
 from toolcalls.flows.flow_records import records_of
 from toolcalls.insight.turn import turn_of
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.tools.archive.parts import Part, files_of
@@ -88,7 +89,7 @@ def _prompt(turn):
 
 
 def _decide(body):
-    request = processors.WIRE.request(body)
+    request = request_of(processors.WIRE, body)
     call_policy_of(Route(), request, decide(Route(), request, {}, VTC_CLIENT_PATTERNS))
 
 

@@ -6,6 +6,7 @@ import time
 
 import exchanges
 
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.wires import all_wires
@@ -29,7 +30,7 @@ def cost(payload):
     gc.callbacks.append(note)
     try:
         before = time.process_time()
-        request = wire.request(payload)
+        request = request_of(wire, payload)
         decision = decide(Route(), request, {}, VTC_CLIENT_PATTERNS)
         call_policy_of(Route(), request, decision)
         return (time.process_time() - before) * 1e3, max(pauses, default=0) * 1e3

@@ -84,7 +84,8 @@ FILES = {
         | exchange_processors | reply_state | decisions | chain | reply | screening | guarded_text
     """,
     "requests": """
-        client_memory collected_calls opened_reasoning past_calls present_openers prompt_tools stop_texts | turns |
+        client_memory collected_calls constrained_text opened_reasoning past_calls present_openers prompt_tools
+        session_ids stop_texts | declared_tools | conversation |
         spoken_dialects
         | taught_wrappers
         | evidence | rewriting | call_memory history_mending processing

@@ -1,10 +1,12 @@
 """What a reply's reading needs to know of its request: the tools, the choice, and the texts that may be quoted.
 
-Filled by a wire from a request body, by the command line from a file, or by hand in a test; plain frozen data.
+Derived from a request's conversation, from a file of the command line, or made by hand in a test; frozen data.
 """
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain, islice
+from typing import Any, overload
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,61 @@ class Tool:
     description: str = ""
     form: str = ""
     space: str = ""
+
+
+class Texts[Part](Sequence[str]):
+    """Texts that are read from the parts of something when they are asked for: the first, the latest, or all."""
+
+    __slots__ = ("_all", "_parts", "_texts_of")
+
+    def __init__(self, parts: Sequence[Part], texts_of: Callable[[Part], Iterable[str]]) -> None:
+        self._parts = parts
+        self._texts_of = texts_of
+        self._all: tuple[str, ...] | None = None
+
+    def _read(self) -> tuple[str, ...]:
+        if self._all is None:
+            self._all = tuple(chain.from_iterable(map(self._texts_of, self._parts)))
+        return self._all
+
+    def _latest(self, count: int) -> tuple[str, ...]:
+        found: list[str] = []
+        for part in reversed(self._parts):
+            found[:0] = self._texts_of(part)
+            if len(found) >= count:
+                break
+        return tuple(found[-count:])
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
+        if self._all is None and place == 0:
+            return next(iter(self))
+        if (
+            isinstance(place, slice)
+            and self._all is None
+            and place.stop is None
+            and -len(self._parts) < (place.start or 0) < 0
+        ):
+            return self._latest(-place.start)
+        return self._read()[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all) if self._all is not None else chain.from_iterable(map(self._texts_of, self._parts))
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __bool__(self) -> bool:
+        return any(True for _ in islice(self, 1))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._read() == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self._read())
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +101,8 @@ class Request:
     tool_choice: str = "auto"
     model: str = ""
     system: str = ""
-    assistant: tuple[str, ...] = ()
-    quotable: tuple[str, ...] = ()
+    assistant: Sequence[str] = ()
+    quotable: Sequence[str] = ()
     prefill: tuple[str, ...] = ()
     response_format: bool = False
     carries_calls: bool = True

@@ -29,6 +29,7 @@ from support.sampling import DEEP, a_few, some
 from toolcalls.dialects import all_dialects
 from toolcalls.flows.cases.dialect_cases import pieces
 from toolcalls.insight.vocabulary.words import REASONS
+from toolcalls.requests.conversation import request_of
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.writer import write
@@ -134,7 +135,7 @@ def test_it_is_the_same_through_the_wire(name: str, case: Case) -> None:  # noqa
 
 @pytest.mark.whole
 def test_calls_are_written_as_their_author_says(name: str, written: Written) -> None:
-    request = WIRE.request(json.dumps({"messages": [], "tools": written.tools}).encode())
+    request = request_of(WIRE, json.dumps({"messages": [], "tools": written.tools}).encode())
     tools = Toolbox(request.tools)
     calls = [Call(*call) for call in written.calls]
     if written.refused is not None:

@@ -18,6 +18,7 @@ from toolcalls.events import Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
+from toolcalls.requests.conversation import request_of
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
@@ -206,8 +207,8 @@ def test_s17_it_is_inactive_where_the_reply_carries_native_calls() -> None:
 )
 def test_s17_a_chat_request_says_so(value: object, structured: bool) -> None:
     body = json.dumps({"messages": [], "response_format": value}).encode()
-    assert all_wires()["openai_chat"].request(body).response_format is structured
-    assert all_wires()["openai_chat"].request(b'{"messages": []}').response_format is False
+    assert request_of(all_wires()["openai_chat"], body).response_format is structured
+    assert request_of(all_wires()["openai_chat"], b'{"messages": []}').response_format is False
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from support.casefiles import Case, canonical, openai_tools
 from support.dialectcases import WIRE, chunks, exchanged, read, reader_for, single
 from support.repository import shared_path
 from support.sampling import some
+from toolcalls.requests.conversation import request_of
 from toolcalls.route import Route
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
@@ -144,7 +145,7 @@ def test_a_vector_is_written(key: str) -> None:
     vector = vectors()[key]
     calls = [Call(call["name"], json.dumps(call["arguments"], ensure_ascii=False)) for call in vector["input"]]
     strings = {"ser-04": {"t": dict.fromkeys(("s", "z", "e", "c"), "string")}}.get(key, {})
-    tools = Toolbox(WIRE.request(json.dumps({"messages": [], "tools": openai_tools(strings)}).encode()).tools)
+    tools = Toolbox(request_of(WIRE, json.dumps({"messages": [], "tools": openai_tools(strings)}).encode()).tools)
     text = write("invoke", calls, tools)  # refuses what would not be read back as itself
     if "expect_xml" in vector:
         assert text == vector["expect_xml"]

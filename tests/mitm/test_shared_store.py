@@ -19,7 +19,7 @@ from toolcalls.mitm.shared_memory import SharedMemory
 from toolcalls.mitm.shared_store import SharedStore
 from toolcalls.request import Tool
 from toolcalls.requests.call_memory import Remembered
-from toolcalls.requests.turns import PastCall
+from toolcalls.requests.conversation import PastCall, request_of
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
 
@@ -129,7 +129,7 @@ def test_tools_that_a_conversation_declares_once_are_shared(url: str, redis: "Re
         assert sorted(sought.values()) == ["call_1", "resp_1"]
         await asker.fetch(sought)
         assert asker.calls["call_1"] == call
-        assert asker.calls.with_tools(wire.request(body)).tools == tools
+        assert asker.calls.with_tools(request_of(wire, body)).tools == tools
         assert asker.sought(wire, request, None, session=False) == {}, "what is known is not asked for again"
 
     asyncio.run(scene())

@@ -32,6 +32,7 @@ from support.repository import REPO
 from toolcalls import __version__
 from toolcalls.dialects import all_dialects, chosen
 from toolcalls.request import Tool
+from toolcalls.requests.conversation import request_of
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
@@ -95,7 +96,7 @@ def _tools(path: Path) -> tuple[Tool, ...]:
     listed: Any = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(listed, list):
         raise ValueError(f"{path}: tools are a list in OpenAI form")
-    found = all_wires()["openai_chat"].request(json.dumps({"messages": [], "tools": listed}).encode()).tools
+    found = request_of(all_wires()["openai_chat"], json.dumps({"messages": [], "tools": listed}).encode()).tools
     if not found:
         raise ValueError(f"{path}: there is no tool in it")
     return found

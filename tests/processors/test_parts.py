@@ -5,6 +5,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -30,17 +31,17 @@ from toolcalls.processors.paths import lies_in
 from toolcalls.processors.reactor_runner import Broken, Runner
 from toolcalls.processors.reactors import Failed, Reactors
 from toolcalls.processors.steering import notice
+from toolcalls.requests.conversation import conversation_of
 from toolcalls.requests.evidence import Decision
 from toolcalls.requests.processing import processors_for, with_steering_texts, without_blocked_tools
 from toolcalls.requests.spoken_dialects import used_in
-from toolcalls.requests.turns import formats
 from toolcalls.route import Access, AccessRule, Condition, Config, Filter, Loops, Reactor, Route
 from toolcalls.text.patterns import Work
 from toolcalls.values.conversion import members
 from toolcalls.wires import all_wires
 from toolcalls.writing.prompting import result as told_as
 
-CHAT = formats()["openai_chat"]
+CHAT = partial(conversation_of, "openai_chat")
 
 # --- arguments --------------------------------------------------------------------------------------------------------
 
@@ -873,15 +874,15 @@ def asked(messages: list[Any], **more: Any) -> bytes:
 def test_a_forbidden_tool_is_not_offered(choice: Any, after: str) -> None:
     search = {"type": "web_search"}
     body = asked([{"role": "user", "content": "x"}], tools=[*TOOLS, search], tool_choice=choice)
-    made = without_blocked_tools(CHAT.read(body), gate(AccessRule("no-shell", "block", ("bash",))))
+    made = without_blocked_tools(CHAT(body), gate(AccessRule("no-shell", "block", ("bash",))))
     assert made.notes == ("Bash is not offered (no-shell)",)
-    sent = json.loads(CHAT.write(body, made.conversation))
+    sent = json.loads(made.conversation.written())
     assert (sent["tools"], sent["tool_choice"]) == ([TOOLS[1], search], after)
 
 
 def test_what_may_be_called_is_offered_as_it_was() -> None:
     body = asked([{"role": "user", "content": "x"}], tools=TOOLS)
-    conversation = CHAT.read(body)
+    conversation = CHAT(body)
     assert without_blocked_tools(conversation, gate(AccessRule("x", "block", ("other",)))).conversation is conversation
 
 
@@ -901,25 +902,23 @@ SAID = {"role": "assistant", "content": "Well.\n\n[blocked: shell]"}
 )
 def test_steering_goes_before_the_turn_that_follows(behind: list[Any], expected: list[str]) -> None:
     body = asked([{"role": "user", "content": "Do."}, SAID, *behind])
-    made = with_steering_texts(CHAT.read(body), STEERING)
-    sent = json.loads(CHAT.write(body, made.conversation))["messages"]
+    made = with_steering_texts(CHAT(body), STEERING)
+    sent = json.loads(made.conversation.written())["messages"]
     assert [message["content"] for message in sent[2:]] == expected
     again = json.dumps({"messages": sent}).encode()
-    assert (
-        json.loads(CHAT.write(again, with_steering_texts(CHAT.read(again), STEERING).conversation))["messages"] == sent
-    )
+    assert json.loads(with_steering_texts(CHAT(again), STEERING).conversation.written())["messages"] == sent
 
 
 def test_steering_knows_a_rule_with_a_bracket_in_its_name() -> None:
     route = Route(steering="request", access=Access((AccessRule("a[b]c", "block", message="Do not."),)))
     body = asked([{"role": "assistant", "content": f"Well.\n\n{notice('a[b]c')}"}, {"role": "user", "content": "x"}])
-    made = with_steering_texts(CHAT.read(body), route)
-    assert json.loads(CHAT.write(body, made.conversation))["messages"][1]["content"] == "Do not.\n\nx"
+    made = with_steering_texts(CHAT(body), route)
+    assert json.loads(made.conversation.written())["messages"][1]["content"] == "Do not.\n\nx"
 
 
 def test_steering_says_nothing_for_a_rule_that_does_not_exist() -> None:
     body = asked([{"role": "assistant", "content": "[blocked: other]"}, {"role": "user", "content": "x"}])
-    assert with_steering_texts(CHAT.read(body), STEERING).notes == ()
+    assert with_steering_texts(CHAT(body), STEERING).notes == ()
 
 
 def native_history() -> list[Any]:
@@ -938,7 +937,9 @@ def native_history() -> list[Any]:
 def made_so_far(body: bytes, decision: Decision) -> tuple[EarlierCall, ...]:
     """The calls of a request that the loop guard of its reply counts."""
     guarded = Route(loops=Loops())
-    processors = processors_for("openai_chat", body, guarded, decision, model="m", agent="", run=no_reactors)
+    processors = processors_for(
+        conversation_of("openai_chat", body), guarded, decision, model="m", agent="", run=no_reactors
+    )
     assert processors is not None
     return processors.history
 

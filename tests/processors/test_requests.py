@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from toolcalls.processors.access import Gate
+from toolcalls.requests.conversation import conversation_of
 from toolcalls.requests.processing import with_steering_texts, without_blocked_tools
-from toolcalls.requests.turns import formats
 from toolcalls.route import Access, AccessRule, Loops, Route
 
 # --- what is offered --------------------------------------------------------------------------------------------------
@@ -109,8 +109,8 @@ NOTHING = Gate(Access(default="deny"), model="", agent="")
 
 def offered(wire: str, body: dict[str, Any], gate: Gate) -> tuple[dict[str, Any], tuple[str, ...]]:
     raw = json.dumps(body).encode()
-    made = without_blocked_tools(formats()[wire].read(raw), gate)
-    return json.loads(formats()[wire].write(raw, made.conversation)), made.notes
+    made = without_blocked_tools(conversation_of(wire, raw), gate)
+    return json.loads(made.conversation.written()), made.notes
 
 
 @pytest.mark.parametrize(
@@ -258,8 +258,8 @@ def told(wire: str, turns: list[Any], route: Route = STEERING) -> tuple[list[Any
     raw = json.dumps({"model": "m", TURNS[wire]["key"]: [first, *turns]}).encode()
     results = []
     for _ in "12":  # the same request becomes the same bytes
-        made = with_steering_texts(formats()[wire].read(raw), route)
-        results.append(formats()[wire].write(raw, made.conversation))
+        made = with_steering_texts(conversation_of(wire, raw), route)
+        results.append(made.conversation.written())
     assert results[0] == results[1]
     return json.loads(results[0])[TURNS[wire]["key"]][1:], made.notes
 

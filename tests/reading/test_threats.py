@@ -46,6 +46,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import PolicyName, Route, Taken
 from toolcalls.shapes import Call, Unwritable
@@ -387,7 +388,7 @@ def test_real_replies_that_look_like_calls() -> None:
             if row["id"] not in wanted or wire is None:
                 continue
             seen.add(row["id"])
-            request = wire.request(json.dumps(row.get("request") or {"messages": []}).encode())
+            request = request_of(wire, json.dumps(row.get("request") or {"messages": []}).encode())
             for policy in POLICIES:
                 route = Route(client="native", upstream="text", policy=policy)
                 call_policy, tools = call_policy_of(route, request, decide(route, request, {}, ()))

@@ -174,7 +174,7 @@ BLOCKS = replace(MENDS, access=Access((AccessRule("no edits", "block", ("edit",)
 def blocking(wire: str) -> Exchange:
     decision = decide(BLOCKS, REQUEST, {}, ())
     policy, tools = call_policy_of(BLOCKS, REQUEST, decision)
-    rules = processors_for(wire, b"{}", BLOCKS, decision, model="m", agent="", run=RUNNER)
+    rules = processors_for(None, BLOCKS, decision, model="m", agent="", run=RUNNER)
     form = FORMS.get(wire, "sse")
     return Exchange(all_wires()[wire], policy, decision, tools, form=form, seed=b"s", processors=rules)
 

@@ -21,6 +21,7 @@ from support.repository import shared_path
 from support.sampling import a_few, some
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
+from toolcalls.requests.conversation import request_of
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
 
@@ -54,7 +55,7 @@ def with_calls() -> tuple[tuple[Reply, Outcome], ...]:
 
 def tools_of(reply: Reply, outcome: Outcome) -> tuple[Tool, ...]:
     """Tools of the calls that the recorded request, which is not always there, does not declare."""
-    declared = {tool.name for tool in all_wires()[reply.wire].request(reply.request).tools}
+    declared = {tool.name for tool in request_of(all_wires()[reply.wire], reply.request).tools}
     return tuple(Tool(name) for name in sorted({call.name for _, call in outcome.client_calls} - declared))
 
 

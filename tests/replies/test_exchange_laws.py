@@ -17,6 +17,7 @@ from support.readings import assert_as_read, assert_total, meaning, read, read_b
 from support.strategies import DIALECTS, KINDS, STANDARD, TOOLS, calls, cut, damaged, decodable, law, replies, routes
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange, Form
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import Kind, call_policy_of, decide
 from toolcalls.route import Route
 from toolcalls.shapes import Call
@@ -174,7 +175,7 @@ _odd_tools = st.lists(
 def test_no_request_raises_anything_but_a_value_error(value: object, key: str) -> None:
     body = {"messages": [{"role": "user", "content": value}], key: value}
     assume(isinstance(body["messages"], list))
-    request = WIRE.request(json.dumps(body).encode())
+    request = request_of(WIRE, json.dumps(body).encode())
     for route in (Route(), Route(client="native"), Route(client="text")):
         call_policy, tools = call_policy_of(route, request, decide(route, request, {}, ()))
         reader = Reader(call_policy, tools=tools)

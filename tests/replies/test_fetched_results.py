@@ -10,6 +10,7 @@ from support.fetched import ANTHROPIC, BODIES, CASES, CHAT, RESULTS, Block, fill
 from support.quoting import CALL, DIALECTS, TOOLS, written
 from support.sampling import a_few, share, some
 from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.conversation import request_of
 from toolcalls.route import PolicyName, Route
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
@@ -20,7 +21,7 @@ POLICIES: tuple[PolicyName, ...] = ("standard", "strict", "lenient")
 
 
 def exchange(wire: str, form: Form, policy: PolicyName, result: Block | None = None) -> Exchange:
-    asked = all_wires()[wire].request(json.dumps(request(wire, result)).encode())
+    asked = request_of(all_wires()[wire], json.dumps(request(wire, result)).encode())
     route = Route(client="native", upstream="text", policy=policy, tools=TOOLS)
     return of_request(all_wires()[wire], asked, route, form=form, seed=b"x")
 

@@ -26,6 +26,7 @@ from support.sampling import a_few, share, some
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.conversation import request_of
 from toolcalls.route import PolicyName, Route
 from toolcalls.tools.parse.command import parsed
 from toolcalls.wires import all_wires
@@ -35,7 +36,7 @@ PARTS = [key for key in BODIES if not key.startswith("gemini")]
 
 
 def exchange(wire: str, form: Form, policy: PolicyName, request: dict[str, Any] | None = None) -> Exchange:
-    read = Request() if request is None else all_wires()[wire].request(json.dumps(request).encode())
+    read = Request() if request is None else request_of(all_wires()[wire], json.dumps(request).encode())
     route = Route(client="native", upstream="text", policy=policy, tools=TOOLS)
     return of_request(all_wires()[wire], read, route, form=form, seed=b"x")
 

@@ -146,7 +146,7 @@ def test_filters_see_what_is_left_of_the_text() -> None:
     route = replace(MENDS, filters=(Filter("no greeting", literal="Hello", replace="Hi"),))
     decision = decide(route, REQUEST, {}, ())
     policy, tools = call_policy_of(route, REQUEST, decision)
-    rules = processors_for("openai_chat", b"{}", route, decision, model="m", agent="", run=RUNNER)
+    rules = processors_for(None, route, decision, model="m", agent="", run=RUNNER)
     exchange = Exchange(all_wires()["openai_chat"], policy, decision, tools, form="sse", seed=b"s", processors=rules)
     out = exchange.feed(_chunks("<think>\nHel", "lo?\n</think>\n\nHel", "lo.")) + exchange.close()
     assert exchange.failure is None

@@ -185,7 +185,7 @@ def test_a_rule_sees_it(wire: str, form: str) -> None:
     route = replace(MENDS, access=Access((AccessRule("no edits", "block", ("edit",)),)))
     decision = decide(route, REQUEST, {}, ())
     policy, tools = call_policy_of(route, REQUEST, decision)
-    rules = processors_for(wire, b"{}", route, decision, model="m", agent="", run=RUNNER)
+    rules = processors_for(None, route, decision, model="m", agent="", run=RUNNER)
     exchange = Exchange(
         all_wires()[wire], policy, decision, tools, form=form_of(wire, form), seed=b"s", processors=rules
     )

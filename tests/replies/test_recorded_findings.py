@@ -14,6 +14,7 @@ from support.repository import shared_path
 from support.sampling import SAMPLED, some
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.conversation import request_of
 from toolcalls.route import Route
 from toolcalls.wires import Wire, all_wires
 from toolcalls.wires.frames import Form
@@ -63,7 +64,7 @@ def form_of(wire: Wire, row: dict[str, Any], body: bytes) -> Form:
 def read(wire: Wire, row: dict[str, Any]) -> Exchange:
     body = str(row["body"]).encode("utf-8", "surrogatepass")
     try:
-        request = wire.request(json.dumps(row.get("request") or {}).encode())
+        request = request_of(wire, json.dumps(row.get("request") or {}).encode())
     except ValueError:
         request = Request()
     exchange = of_request(wire, request, Route(upstream="text", client="native"), form=form_of(wire, row, body))

@@ -14,6 +14,7 @@ from support.exchanges import of_kind
 from support.pythoncalls import calls_of
 from toolcalls.processors import Keep, Processors
 from toolcalls.request import Request, Tool
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import Kind
 from toolcalls.route import Access, AccessRule, Condition, Route
 from toolcalls.wires import all_wires
@@ -81,7 +82,7 @@ def test_a_large_request_is_read_in_calls_that_grow_with_its_messages_alone() ->
     def reading(size: int) -> Callable[[], object]:
         turns = [{"role": "tool", "tool_call_id": f"c{turn}", "content": "a line\n" * size} for turn in range(50)]
         body = json.dumps({"model": "m", "messages": turns}).encode()
-        return lambda: wire.request(body)
+        return lambda: request_of(wire, body)
 
     reading(10)()
     assert calls_of(reading(2_000)) < 1.05 * calls_of(reading(20)) + 20

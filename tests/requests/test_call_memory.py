@@ -15,8 +15,8 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request, Tool
 from toolcalls.requests import call_memory
 from toolcalls.requests.call_memory import CallMemory, missing_call_notes, missing_calls, with_missing_calls
+from toolcalls.requests.conversation import conversation_of
 from toolcalls.requests.evidence import Decision
-from toolcalls.requests.turns import formats
 from toolcalls.route import Route
 
 PREVIOUS = {"previous_response_id": "resp_1"}
@@ -59,11 +59,9 @@ def output(id_: str, text: str = "done", kind: str = "function_call_output") -> 
 
 
 def made_whole(body: dict[str, Any], known: CallMemory) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
-    format_ = formats()["openai_responses"]
-    sent = json.dumps(body).encode()
-    conversation = format_.read(sent)
+    conversation = conversation_of("openai_responses", json.dumps(body).encode())
     made = with_missing_calls("openai_responses", conversation, missing_calls(conversation, known))
-    return json.loads(format_.write(sent, made.conversation))["input"], made.notes
+    return json.loads(made.conversation.written())["input"], made.notes
 
 
 # --- what is remembered, and what becomes of a request ----------------------------------------------------------------
@@ -102,7 +100,15 @@ def test_what_needs_no_call_is_left_alone() -> None:
     for given in (whole, [output("call_of_the_servers")], [{"role": "user", "content": "call_a"}], "call_a"):
         body = {**ASKED, **PREVIOUS, "input": given}
         assert made_whole(body, known) == (given, ())
-        assert missing_call_notes("openai_responses", json.dumps(body).encode(), known, rewrites=False) == ()
+        assert (
+            missing_call_notes(
+                "openai_responses",
+                conversation_of("openai_responses", json.dumps(body).encode()),
+                known,
+                rewrites=False,
+            )
+            == ()
+        )
 
 
 def test_only_lifted_calls_that_are_whole_are_remembered() -> None:
@@ -172,9 +178,9 @@ def test_a_thread_of_the_messages_api_is_noted_and_never_changed() -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": [result]}], "thread": {"type": "continue"}}
     sent = json.dumps(body).encode()
     said = "the server may refuse the request: it holds a result of now, whose call is text in what the server keeps"
+    conversation = conversation_of("anthropic", sent)
     for rewrites in (False, True):
-        assert missing_call_notes("anthropic", sent, known, rewrites=rewrites) == (said,)
-    conversation = formats()["anthropic"].read(sent)
+        assert missing_call_notes("anthropic", conversation, known, rewrites=rewrites) == (said,)
     assert with_missing_calls("anthropic", conversation, missing_calls(conversation, known)).notes == ()
 
 

@@ -5,6 +5,7 @@ Where the server keeps the conversation they come once, and later requests decla
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,27 +15,27 @@ from toolcalls.processors.access import Gate
 from toolcalls.request import Request, Tool
 from toolcalls.requests import call_memory
 from toolcalls.requests.call_memory import CallMemory
+from toolcalls.requests.conversation import conversation_of, request_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.processing import without_blocked_tools
 from toolcalls.requests.rewriting import rewrite
-from toolcalls.requests.turns import formats
 from toolcalls.route import Access, AccessRule, Route
 from toolcalls.wires import all_wires
 
 LOWER = Route(client="native", upstream="text", dialects=("hermes",), rewrite_request=True)
-WIRE, FORMAT = all_wires()["openai_responses"], formats()["openai_responses"]
+WIRE, FORMAT = all_wires()["openai_responses"], partial(conversation_of, "openai_responses")
 
 
 def asked(body: dict[str, Any]) -> Request:
-    return WIRE.request(json.dumps(body).encode())
+    return request_of(WIRE, json.dumps(body).encode())
 
 
 def lowered(body: bytes) -> tuple[bytes, tuple[str, ...]]:
-    request = WIRE.request(body)
+    request = request_of(WIRE, body)
     decision = decide(LOWER, request, {}, ())
     call_policy, _ = call_policy_of(LOWER, request, decision)
-    made = rewrite(FORMAT.read(body), replace(call_policy, route=LOWER), decision)
-    return FORMAT.write(body, made.conversation) if made.notes else body, made.notes
+    made = rewrite(FORMAT(body), replace(call_policy, route=LOWER), decision)
+    return made.conversation.written() if made.notes else body, made.notes
 
 
 def test_tools_in_items_are_tools() -> None:
@@ -68,7 +69,7 @@ def test_anthropic_tools_that_a_message_defines() -> None:
     one, newer = ({"name": "ls", "input_schema": {"type": "object", "properties": {key: {}}}} for key in "ab")
     blocks = [added(newer), added({"name": "bash", "type": "bash_20250124"}), added(3), added({"name": "x"}, "other")]
     body = {"model": "m", "tools": [one], "messages": [{"role": "user", "content": [*blocks, "odd"]}]}
-    tools = all_wires()["anthropic"].request(json.dumps(body).encode()).tools
+    tools = request_of(all_wires()["anthropic"], json.dumps(body).encode()).tools
     assert [(tool.name, list(tool.schema["properties"])) for tool in tools] == [
         ("ls", ["b"]),
         ("bash", ["command", "restart"]),
@@ -95,7 +96,7 @@ def test_a_tool_that_no_rule_lets_through_is_not_offered() -> None:
         refused = tuple(name for name in names if name not in allowed)
         rules = (AccessRule("no", "block", tools=refused),) if refused else ()
         gate = Gate(Access(rules), model="", agent="")
-        made = json.loads(FORMAT.write(body, without_blocked_tools(FORMAT.read(body), gate).conversation))
+        made = json.loads(without_blocked_tools(FORMAT(body), gate).conversation.written())
         return [item.get("tools") for item in made["input"]]
 
     assert left(*names) == [BROUGHT, None]
@@ -106,7 +107,7 @@ def test_a_tool_that_no_rule_lets_through_is_not_offered() -> None:
 
 def test_nothing_is_changed_where_nothing_is_asked() -> None:
     body = json.dumps(BRINGING).encode()
-    assert json.loads(FORMAT.write(body, FORMAT.read(body))) == BRINGING
+    assert json.loads(FORMAT(body).written()) == BRINGING
 
 
 class Said:

@@ -21,6 +21,7 @@ from toolcalls.config import parse
 from toolcalls.dialects import all_dialects
 from toolcalls.flows.exchange_plan import plan_for
 from toolcalls.request import Request
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.history_mending import mended_history
 from toolcalls.route import Mended, Route
@@ -313,7 +314,7 @@ def test_recorded_histories_are_sound_and_stay(wire: str) -> None:
     assert bodies
     for body in bodies:
         try:
-            all_wires()[wire].request(body)
+            request_of(all_wires()[wire], body)
         except ValueError:
             continue
         assert mended(wire, body) == (body, ())

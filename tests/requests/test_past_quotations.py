@@ -3,8 +3,8 @@
 import pytest
 
 from support.quoting import CALL, TOOLS, written
+from toolcalls.requests.conversation import Block, PastCall, Text, Turn
 from toolcalls.requests.rewriting.to_native import any_name_policy, as_native, calls_of
-from toolcalls.requests.turns import Block, PastCall, Text, Turn
 from toolcalls.values.toolbox import Toolbox
 
 HERMES = Text(written("hermes"))

@@ -14,13 +14,13 @@ import pytest
 
 from support import rewritings
 from support.rewritings import LIFT, LOWER, MEND
+from toolcalls.requests.conversation import conversation_of
 from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED
-from toolcalls.requests.turns import formats
 from toolcalls.route import Route
 from toolcalls.shapes import Unwritable
 from toolcalls.wires import all_wires
 
-FORMAT = formats()["openai_chat"]
+FORMAT = partial(conversation_of, "openai_chat")
 WIRE = all_wires()["openai_chat"]
 READ = {
     "type": "function",

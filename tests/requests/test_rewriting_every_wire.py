@@ -9,7 +9,7 @@ through reading, writing and lowering.
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -22,8 +22,8 @@ from support.repository import shared_path
 from support.rewritings import LIFT, LOWER, MEND, through
 from support.sampling import examples
 from toolcalls.request import Tool
+from toolcalls.requests.conversation import PastCall, Text, conversation_of, request_of
 from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED
-from toolcalls.requests.turns import PastCall, Text, formats
 from toolcalls.route import Route
 from toolcalls.values import rawjson
 from toolcalls.wires import all_wires
@@ -303,14 +303,16 @@ def test_a_native_request_for_a_text_upstream(wire: str) -> None:
 def test_members_that_are_null_say_nothing(wire: str, names: str) -> None:
     body = TELL[wire]("Be brief.", HISTORY, True)
     given = nullmembers.filled(body, nullmembers.REQUESTS[wire].split(), names.split())
-    assert all_wires()[wire].request(json.dumps(given).encode()) == all_wires()[wire].request(json.dumps(body).encode())
+    assert request_of(all_wires()[wire], json.dumps(given).encode()) == request_of(
+        all_wires()[wire], json.dumps(body).encode()
+    )
     assert seen(wire, nullmembers.emptied(sent(wire, given, LOWER))) == LOWERED
 
 
 def test_a_null_result_beside_something_else_is_none() -> None:
     blocks = [{"cachePoint": {"type": "default"}, "toolResult": None}, {"reasoningContent": {}, "toolResult": None}]
     body = {"messages": [{"role": "user", "content": [{"text": "Look."}, *blocks]}]}
-    (turn,) = formats()["bedrock_converse"].read(json.dumps(body).encode()).turns
+    (turn,) = conversation_of("bedrock_converse", json.dumps(body).encode()).turns
     assert [type(block).__name__ for block in turn.blocks] == ["Text", "Other", "Other"]
 
 
@@ -384,7 +386,7 @@ def test_a_text_request_for_a_native_upstream(wire: str) -> None:
     assert seen(wire, made) == [
         ("user", "Go."), ("model", "I read."), call, ("result", "line 1\nline 2"), ("user", behind),
     ]  # fmt: skip
-    (tool,) = formats()[wire].read(json.dumps(made).encode()).tools
+    (tool,) = conversation_of(wire, json.dumps(made).encode()).tools
     assert (tool.name, tool.schema["required"]) == ("read_file", ["path"])
 
 
@@ -516,10 +518,10 @@ def test_responses_tools_of_one_name_in_two_namespaces_are_told_apart() -> None:
     leaked = {**body, "input": [{"role": "assistant", "content": LEAKED.replace("read_file", "x.look")}]}
     past = sent("openai_responses", leaked, MEND)["input"][1]
     assert (past["name"], past["namespace"]) == ("look", "x")
-    format_ = formats()["openai_responses"]
+    format_ = partial(conversation_of, "openai_responses")
     written = json.dumps(body).encode()
-    read = format_.read(written)
-    fewer = json.loads(format_.write(written, replace(read, tools=read.tools[1:])))
+    read = format_(written)
+    fewer = json.loads(read.changed(tools=read.tools[1:]).written())
     assert fewer["tools"] == spaces[1:]
 
 
@@ -610,14 +612,14 @@ def test_a_lone_surrogate_is_rewritten_around(wire: str) -> None:
 
 @on_every_wire
 def test_fewer_and_more_tools_are_written(wire: str) -> None:
-    format_ = formats()[wire]
+    format_ = partial(conversation_of, wire)
     body = json.dumps(TELL[wire]("", HISTORY[:1], True)).encode()
-    read = format_.read(body)
-    more = format_.write(body, replace(read, tools=(*read.tools, Tool("ls", SCHEMA, "Lists."))))
-    assert [tool.name for tool in format_.read(more).tools] == ["read_file", "ls"]
-    assert format_.read(more).tools[1] == Tool("ls", SCHEMA, "Lists.")
-    fewer = replace(format_.read(more), tools=(Tool("ls"),), tool_choice="auto")
-    again = format_.read(format_.write(more, fewer))
+    read = format_(body)
+    more = read.changed(tools=(*read.tools, Tool("ls", SCHEMA, "Lists."))).written()
+    assert [tool.name for tool in format_(more).tools] == ["read_file", "ls"]
+    assert format_(more).tools[1] == Tool("ls", SCHEMA, "Lists.")
+    fewer = format_(more).changed(tools=(Tool("ls"),), tool_choice="auto")
+    again = format_(fewer.written())
     assert ([tool.name for tool in again.tools], again.tool_choice) == (["ls"], "auto")
 
 
@@ -679,8 +681,15 @@ def test_no_body_raises_but_value_errors(wire: str, messages: list[Any], rest: B
         except ValueError:
             continue
     try:
-        conversation = formats()[wire].read(body)
-        assert _raws(wire, formats()[wire].write(body, conversation)) == _raws(wire, body)
+        conversation = conversation_of(wire, body)
+    except ValueError:
+        assert rest or messages, "a plain request was refused"
+        return
+    asked = conversation.request  # what can be read as a request can be read to its end
+    assert all(isinstance(text, str) for text in (*asked.quotable, *asked.assistant, *asked.prefill))
+    assert [len(turn.blocks) for turn in conversation.said] == [len(turn.blocks) for turn in conversation.turns]
+    try:
+        assert _raws(wire, conversation.written()) == _raws(wire, body)
     except ValueError:
         assert rest or messages, "a plain request was refused"
 
@@ -700,17 +709,17 @@ def test_a_choice_without_tools_is_left(wire: str, tools: Body, choice: Body) ->
     """What a request says of tools that it does not declare is no business of ours."""
     body = json.dumps({**TELL[wire]("", [("user", "Look.")], False), **tools, **choice}).encode()
     try:
-        read = formats()[wire].read(body)
+        read = conversation_of(wire, body)
     except ValueError:
         return
-    assert json.loads(formats()[wire].write(body, read)) == json.loads(body)
+    assert json.loads(read.written()) == json.loads(body)
 
 
 @on_every_wire
 @pytest.mark.parametrize("body", [b"", b"{}", b"[]", b"\xff", b'{"a":' * 50_000, b'{"messages":[' + b"[" * 100_000])
 def test_what_is_no_request_is_a_value_error(wire: str, body: bytes) -> None:
-    with pytest.raises(ValueError, match=r"not an? .* (?:request|chat)|neither a Messages nor"):
-        formats()[wire].read(body)
+    with pytest.raises(ValueError, match=r"the request body (?:is not JSON|is not an object|has no|has neither)"):
+        conversation_of(wire, body).written()
 
 
 # --- what only one wire has -------------------------------------------------------------------------------------------
@@ -775,7 +784,7 @@ def test_responses_images_of_an_output_go_to_the_user() -> None:
 
 
 def test_responses_only_allowed_tools_stay_allowed() -> None:
-    format_ = formats()["openai_responses"]
+    format_ = partial(conversation_of, "openai_responses")
     allowed = [{"type": "function", "name": "a"}, {"type": "function", "name": "b"}]
     tools = [
         {"type": "namespace", "name": "n", "tools": [{"type": "function", "name": "a"}]},
@@ -784,8 +793,8 @@ def test_responses_only_allowed_tools_stay_allowed() -> None:
     ]
     choice = {"type": "allowed_tools", "mode": "auto", "tools": allowed}
     body = json.dumps({"input": "Hi", "tools": tools, "tool_choice": choice}).encode()
-    read = format_.read(body)
-    made = json.loads(format_.write(body, replace(read, tools=tuple(tool for tool in read.tools if tool.name == "b"))))
+    read = format_(body)
+    made = json.loads(read.changed(tools=tuple(tool for tool in read.tools if tool.name == "b")).written())
     assert made["tools"] == tools[1:]
     assert made["tool_choice"] == {**choice, "tools": allowed[1:]}
 
@@ -829,11 +838,11 @@ def test_anthropic_thinking_documents_and_marks_survive() -> None:
 
 
 def test_anthropic_answers_stand_in_front_of_what_else_the_user_says() -> None:
-    format_ = formats()["anthropic"]
+    format_ = partial(conversation_of, "anthropic")
     body = json.dumps(_anthropic("", HISTORY[:3], True)).encode()
-    read = format_.read(body)
+    read = format_(body)
     steered = read.turns[-1].with_blocks((Text("Not so."), *read.turns[-1].blocks))
-    made = json.loads(format_.write(body, replace(read, turns=(*read.turns[:-1], steered))))
+    made = json.loads(read.changed(turns=(*read.turns[:-1], steered)).written())
     assert [block["type"] for block in made["messages"][-1]["content"]] == ["tool_result", "tool_result", "text"]
 
 
@@ -853,7 +862,7 @@ def test_arguments_keep_the_spelling_of_their_numbers() -> None:
         ]
         body = json.dumps(TELL[wire]("", said, True)).replace('\\"N\\"', "1.10").replace('"N"', "1.10").encode()
         calls = [
-            block for turn in formats()[wire].read(body).turns for block in turn.blocks if isinstance(block, PastCall)
+            block for turn in conversation_of(wire, body).turns for block in turn.blocks if isinstance(block, PastCall)
         ]
         assert calls[0].arguments == '{"n": 1.10}', wire
 
@@ -868,7 +877,7 @@ def _recorded(wire: str) -> list[tuple[str, bytes]]:
     if name == "bedrock":  # both of its APIs, and models without a place for calls
         mine = all_wires()[wire]
         rows = [row for row in rows if mine.matches(row["url_path"])]
-        rows = [row for row in rows if mine.request(json.dumps(row["request"]).encode()).carries_calls]
+        rows = [row for row in rows if request_of(mine, json.dumps(row["request"]).encode()).carries_calls]
     found = [(row["id"], json.dumps(row["request"]).encode()) for row in rows if isinstance(row["request"], dict)]
     assert found
     return found
@@ -887,8 +896,8 @@ def _raws(wire: str, body: bytes) -> object:
 @on_every_wire
 def test_a_recorded_request_is_written_as_it_came(wire: str) -> None:
     for id_, body in _recorded(wire):
-        read = formats()[wire].read(body)
-        assert _raws(wire, formats()[wire].write(body, read)) == _raws(wire, body), id_
+        read = conversation_of(wire, body)
+        assert _raws(wire, read.written()) == _raws(wire, body), id_
 
 
 @on_every_wire
@@ -900,7 +909,7 @@ def test_recorded_requests_are_lowered_and_say_what_is_left_out(wire: str) -> No
             assert any(note.startswith("left out: ") for note in notes), id_
             hosted += 1
         assert through(wire, made, LOWER)[0] == made, id_
-        left = formats()[wire].read(made)
+        left = conversation_of(wire, made)
         assert not left.tools, id_
         assert not left.opaque_tools, id_
         assert not any(isinstance(block, PastCall) for turn in left.turns for block in turn.blocks), id_

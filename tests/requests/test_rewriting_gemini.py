@@ -6,7 +6,7 @@ content never changes when a later one is added, and what is unknown survives.
 """
 
 import json
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,12 +14,12 @@ import pytest
 from support import rewritings
 from support.repository import shared_path
 from support.rewritings import CLINE, LIFT, LOWER, MEND, through
+from toolcalls.requests.conversation import conversation_of
 from toolcalls.requests.rewriting import NATIVELY, NOT_EXECUTED
-from toolcalls.requests.turns import formats
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
 
-FORMAT = formats()["gemini"]
+FORMAT = partial(conversation_of, "gemini")
 WIRE = all_wires()["gemini"]
 SCHEMA = {"type": "OBJECT", "properties": {"path": {"type": "STRING"}}, "required": ["path"]}
 READ = {"functionDeclarations": [{"name": "read_file", "description": "Reads.", "parameters": SCHEMA}]}
@@ -158,8 +158,8 @@ def test_a_text_request_for_a_native_upstream(system: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"contents":[]}', b'{"contents":[{}],"tools":[1e999]', b"\xff"])
 def test_what_is_no_request_is_a_value_error(body: bytes) -> None:
-    with pytest.raises(ValueError, match="not a Gemini request"):
-        FORMAT.read(body)
+    with pytest.raises(ValueError, match=r"the request body (?:is not|has no)"):
+        FORMAT(body).written()
 
 
 def test_contents_of_odd_shapes_survive() -> None:
@@ -171,7 +171,7 @@ def test_contents_of_odd_shapes_survive() -> None:
         {"parts": [None, {"text": 3}]},
     ]
     body = json.dumps({"contents": odd, "tools": [READ]}).encode()
-    made = json.loads(FORMAT.write(body, FORMAT.read(body)))
+    made = json.loads(FORMAT(body).written())
     assert made["contents"] == odd
     assert json.loads(through("gemini", body, LOWER)[0])["contents"] == odd
 
@@ -183,9 +183,9 @@ def test_fewer_tools_and_another_choice_are_written() -> None:
     ]
     config = {"functionCallingConfig": {"mode": "ANY"}, "retrievalConfig": {}}
     body = json.dumps({"contents": [{}], "tools": [*tools, {"googleSearch": {}}], "toolConfig": config}).encode()
-    read = FORMAT.read(body)
-    assert FORMAT.write(body, read).replace(b" ", b"") == body.replace(b" ", b"")
-    made = json.loads(FORMAT.write(body, replace(read, tools=read.tools[1:2], tool_choice="b")))
+    read = FORMAT(body)
+    assert read.written().replace(b" ", b"") == body.replace(b" ", b"")
+    made = json.loads(read.changed(tools=read.tools[1:2], tool_choice="b").written())
     assert made["tools"] == [{"functionDeclarations": [{"name": "b", "x": 1.1}]}, {"googleSearch": {}}]
     assert made["toolConfig"]["functionCallingConfig"] == {"mode": "ANY", "allowedFunctionNames": ["b"]}
     assert made["toolConfig"]["retrievalConfig"] == {}
@@ -196,8 +196,8 @@ def test_recorded_requests_survive() -> None:
     lines = shared_path("suites/streams/gemini.jsonl").read_text(encoding="utf-8").splitlines()
     for request in filter(None, (json.loads(line)["request"] for line in lines)):
         body = json.dumps(request).encode()
-        read = FORMAT.read(body)
-        assert json.loads(FORMAT.write(body, read)) == request
+        read = FORMAT(body)
+        assert json.loads(read.written()) == request
         made, _ = sent(request, LOWER)
         kept = {"contents", "tools", "toolConfig", "systemInstruction"}
         assert {key: made[key] for key in set(made) - kept} == {key: request[key] for key in set(request) - kept}

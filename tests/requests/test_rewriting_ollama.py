@@ -4,7 +4,6 @@ Strategy: as there, with messages whose arguments are objects and whose calls ha
 """
 
 import json
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,11 +13,11 @@ from support import rewritings
 from support.casefiles import openai_tools
 from support.repository import shared_path
 from support.rewritings import CLINE, LIFT, LOWER, MEND
+from toolcalls.requests.conversation import conversation_of
 from toolcalls.requests.rewriting import NOT_EXECUTED
-from toolcalls.requests.turns import formats
 from toolcalls.wires import all_wires
 
-FORMAT = formats()["ollama"]
+FORMAT = partial(conversation_of, "ollama")
 WIRE = all_wires()["ollama"]
 TOOLS = openai_tools({"read_file": {"path": "string"}})
 
@@ -106,21 +105,21 @@ def test_a_text_request_for_a_native_upstream() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"messages":[]}', b"\xff"])
 def test_what_is_no_request_is_a_value_error(body: bytes) -> None:
-    with pytest.raises(ValueError, match="not an Ollama chat"):
-        FORMAT.read(body)
+    with pytest.raises(ValueError, match=r"the request body (?:is not|has no)"):
+        FORMAT(body).written()
 
 
 def test_messages_of_odd_shapes_survive() -> None:
     odd: list[Any] = [None, 3, {"role": "critic", "content": "x"}, {"role": "assistant", "tool_calls": [None, {}]}]
     body = json.dumps({"messages": odd, "tools": TOOLS}).encode()
-    assert json.loads(FORMAT.write(body, FORMAT.read(body)))["messages"] == odd
+    assert json.loads(FORMAT(body).written())["messages"] == odd
     assert json.loads(through(body, LOWER)[0])["messages"][1:] == odd
 
 
 def test_fewer_tools_are_written() -> None:
     body = json.dumps({"messages": [{}], "tools": [*TOOLS, *openai_tools({"ls": {}})]}).encode()
-    read = FORMAT.read(body)
-    assert json.loads(FORMAT.write(body, replace(read, tools=read.tools[1:])))["tools"] == openai_tools({"ls": {}})
+    read = FORMAT(body)
+    assert json.loads(read.changed(tools=read.tools[1:]).written())["tools"] == openai_tools({"ls": {}})
 
 
 def test_recorded_requests_survive() -> None:
@@ -128,7 +127,7 @@ def test_recorded_requests_survive() -> None:
     lines = shared_path("suites/streams/ollama.jsonl").read_text(encoding="utf-8").splitlines()
     for request in filter(None, (json.loads(line)["request"] for line in lines)):
         body = json.dumps(request).encode()
-        assert json.loads(FORMAT.write(body, FORMAT.read(body))) == request
+        assert json.loads(FORMAT(body).written()) == request
         made, _ = sent(request, LOWER)
         assert {key: made[key] for key in set(made) - {"messages"}} == {
             key: request[key] for key in set(request) - {"messages", "tools"}

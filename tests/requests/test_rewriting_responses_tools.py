@@ -5,16 +5,17 @@ touched keeps its bytes.
 """
 
 import json
+from functools import partial
 from typing import Any
 
 from support.processorcases import no_reactors
 from support.rewritings import LOWER, MEND, sent, through
+from toolcalls.requests.conversation import PastCall, Result, conversation_of
 from toolcalls.requests.evidence import Decision
 from toolcalls.requests.processing import processors_for
-from toolcalls.requests.turns import PastCall, Result, formats
 from toolcalls.route import Loops, Route
 
-FORMAT = formats()["openai_responses"]
+FORMAT = partial(conversation_of, "openai_responses")
 PATCH = {"type": "custom", "name": "apply_patch", "description": "Patches."}
 GRAMMAR = {**PATCH, "format": {"type": "grammar", "syntax": "lark", "definition": "start: X"}}
 LEAKED = 'So.\n<invoke name="apply_patch">\n<parameter name="input">*** Begin "x"</parameter>\n</invoke>'
@@ -41,7 +42,7 @@ HISTORY: list[dict[str, Any]] = [
 
 
 def read(items: list[dict[str, Any]]) -> list[PastCall | Result]:
-    conversation = FORMAT.read(json.dumps({"input": items}).encode())
+    conversation = FORMAT(json.dumps({"input": items}).encode())
     return [block for turn in conversation.turns for block in turn.blocks if isinstance(block, PastCall | Result)]
 
 
@@ -63,7 +64,9 @@ def test_the_loop_guard_knows_them() -> None:
     body = json.dumps({"input": HISTORY}).encode()
     decision = Decision("process", "native", "auto", None, ())
     guarded = Route(loops=Loops())
-    guard = processors_for("openai_responses", body, guarded, decision, model="m", agent="", run=no_reactors)
+    guard = processors_for(
+        conversation_of("openai_responses", body), guarded, decision, model="m", agent="", run=no_reactors
+    )
     assert guard is not None
     assert [(one.name, one.result) for one in guard.history] == [
         ("apply_patch", "patched"), ("local_shell", "a.txt"), ("shell", "a\n/\nno"), ("apply_patch", "gone"),
@@ -102,12 +105,12 @@ def test_a_leaked_call_of_a_custom_tool_becomes_one() -> None:
 
 def test_a_tool_that_is_not_offered_any_more_goes_and_the_choice_with_it() -> None:
     body = {"input": "Go.", "tools": [PATCH, {"type": "function", "name": "f"}], "tool_choice": "auto"}
-    conversation = FORMAT.read(json.dumps(body).encode())
+    conversation = FORMAT(json.dumps(body).encode())
     (f,) = [tool for tool in conversation.tools if tool.name == "f"]
-    less = type(conversation)(conversation.turns, (f,), "auto")
-    assert json.loads(FORMAT.write(json.dumps(body).encode(), less))["tools"] == [{"type": "function", "name": "f"}]
-    named = type(conversation)(conversation.turns, conversation.tools, "apply_patch")
-    made = json.loads(FORMAT.write(json.dumps(body).encode(), named))
+    less = conversation.changed(tools=[f], opaque_tools=[])
+    assert json.loads(less.written())["tools"] == [{"type": "function", "name": "f"}]
+    named = conversation.changed(tool_choice="apply_patch")
+    made = json.loads(named.written())
     assert made["tool_choice"] == {"type": "custom", "name": "apply_patch"}
     assert made["tools"] == body["tools"]
 

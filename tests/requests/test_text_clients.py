@@ -7,6 +7,7 @@ them (`tests/cases/prompts.yaml`). A reply in another dialect changes only where
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -21,11 +22,11 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.conversation import conversation_of, request_of
 from toolcalls.requests.evidence import Decision, call_policy_of, decide
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.requests.rewriting import rewrite
 from toolcalls.requests.spoken_dialects import taught_in, used_in
-from toolcalls.requests.turns import formats
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
@@ -97,7 +98,7 @@ def request_body(form: str, *, system: str = "", history: Sequence[str] = ()) ->
 def exchange(form: str, body: bytes, *, route: Route | None = None, agent: str = "") -> Exchange:
     """What the evidence makes of a request."""
     wire = all_wires()[FORMS[form][0]]
-    request, route = wire.request(body), route or Route()
+    request, route = request_of(wire, body), route or Route()
     decision = decide(route, request, {"user-agent": agent}, VTC_CLIENT_PATTERNS)
     call_policy, tools = call_policy_of(route, request, decision)
     return Exchange(wire, call_policy, decision, tools, form=FORMS[form][1], seed=b"s")
@@ -414,11 +415,11 @@ def asked(form: str, body: bytes, **settings: Any) -> tuple[dict[str, Any], tupl
     """What a request becomes for an upstream that calls natively, and the notes."""
     wire = all_wires()[FORMS[form][0]]
     route = Route(upstream="native", rewrite_request=True, **settings)
-    request = wire.request(body)
+    request = request_of(wire, body)
     decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
-    format_ = formats()[wire.name]
-    made = rewrite(format_.read(body), call_policy_of(route, request, decision)[0], decision)
-    return json.loads(format_.write(body, made.conversation)), made.notes
+    format_ = partial(conversation_of, wire.name)
+    made = rewrite(format_(body), call_policy_of(route, request, decision)[0], decision)
+    return json.loads(made.conversation.written()), made.notes
 
 
 @pytest.mark.parametrize("multiple_calls", [None, True, False])
@@ -433,10 +434,10 @@ def test_the_request_asks_for_one_call(multiple_calls: bool | None) -> None:
 def test_responses_are_asked_for_one_call() -> None:
     wire, route = all_wires()["openai_responses"], Route(upstream="native", rewrite_request=True)
     body = json.dumps({"model": "m", "instructions": CLINE, "input": "Help me."}).encode()
-    request = wire.request(body)
+    request = request_of(wire, body)
     decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
-    made = rewrite(formats()[wire.name].read(body), call_policy_of(route, request, decision)[0], decision)
-    assert json.loads(formats()[wire.name].write(body, made.conversation))["parallel_tool_calls"] is False
+    made = rewrite(conversation_of(wire.name, body), call_policy_of(route, request, decision)[0], decision)
+    assert json.loads(made.conversation.written())["parallel_tool_calls"] is False
 
 
 def test_a_history_that_cannot_be_lifted_is_noted() -> None:

@@ -20,6 +20,7 @@ from support.rawbytes import RAW_CALL, check_raw, raw_bytes
 from support.repository import REPO
 from support.wirecases import ALSO_SENT, SENT, WHOLE, Sent, exchange_for
 from support.wireoutcomes import received
+from toolcalls.requests.conversation import request_of
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.writer import write
@@ -172,8 +173,8 @@ def _lawful(case: Case) -> Outcome:
 
 def _written(said: Said, name: str) -> dict[str, Expected]:
     file = load("dialects", name)
-    request = WIRE.request(
-        json.dumps({"messages": [], "tools": openai_tools(said.get("tools", file["tools"]) or {})}).encode()
+    request = request_of(
+        WIRE, json.dumps({"messages": [], "tools": openai_tools(said.get("tools", file["tools"]) or {})}).encode()
     )
     tools = Toolbox(request.tools)
     calls = [Call(call["name"], call.get("json") or json.dumps(call.get("arguments", {}))) for call in said["calls"]]

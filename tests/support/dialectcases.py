@@ -43,7 +43,7 @@ class Same:
 
 
 def request_of(case: Case) -> Request:
-    return WIRE.request(json.dumps(case.request).encode())
+    return request_of(WIRE, json.dumps(case.request).encode())
 
 
 @cache

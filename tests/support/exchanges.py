@@ -12,6 +12,7 @@ from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.replies.reading_ahead import reasoning_ends
 from toolcalls.request import Request, Tool
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import Decision, Kind, call_policy_of, decide
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.text.markdown import Position
@@ -40,7 +41,7 @@ def of_request(
 
 def of_case(wire: Wire, case: Mapping[str, Any], body: Mapping[str, Any], form: Form) -> Exchange:
     """The exchange of a case: its `route`, and its `request` over the members of `body`."""
-    request = wire.request(json.dumps({**body, **case.get("request", {})}).encode())
+    request = request_of(wire, json.dumps({**body, **case.get("request", {})}).encode())
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in case.get("route", {}).items()}
     route = Route(**{"client": "native", "upstream": "text", **given})
     return of_request(wire, request, route, form=form, seed=b"a request", patterns=VTC_CLIENT_PATTERNS)

@@ -20,6 +20,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import Kind
 from toolcalls.route import Route
 from toolcalls.shapes import Call
@@ -30,7 +31,7 @@ from toolcalls.writing.writer import calls_in, write
 
 WIRE = all_wires()["openai_chat"]
 FILE = load("processors", "openai_chat")
-TOOLS = WIRE.request(json.dumps({"messages": [], "tools": openai_tools(FILE["tools"])}).encode()).tools
+TOOLS = request_of(WIRE, json.dumps({"messages": [], "tools": openai_tools(FILE["tools"])}).encode()).tools
 KINDS: tuple[Kind, ...] = ("lift", "lower", "roundtrip", "process")
 CASES = [pytest.param(case, id=case["title"]) for case in FILE["cases"]]
 

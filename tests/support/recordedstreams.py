@@ -10,6 +10,7 @@ from support.exchanges import as_received, of_request
 from support.repository import shared_path
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.conversation import request_of
 from toolcalls.route import Route
 from toolcalls.wires import Wire, all_wires
 from toolcalls.wires.frames import Form
@@ -64,7 +65,7 @@ def _streams(file: str) -> Iterator[RecordedStream]:
         binary = "body_base64" in row
         body = base64.b64decode(row["body_base64"]) if binary else row["body"].encode(errors="surrogatepass")
         try:
-            request = wire.request(json.dumps(row.get("request") or {}).encode())
+            request = request_of(wire, json.dumps(row.get("request") or {}).encode())
         except ValueError:
             request = Request()
         pieces = as_received(body, row.get("chunks") or [])

@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from toolcalls.requests.conversation import conversation_of, request_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.history_mending import mended_history
 from toolcalls.requests.rewriting import rewrite
-from toolcalls.requests.turns import formats
 from toolcalls.route import Mended, Route
 from toolcalls.wires import all_wires
 
@@ -28,11 +28,11 @@ Parameters:
 
 def through(wire: str, body: bytes, route: Route) -> tuple[bytes, tuple[str, ...]]:
     """What the upstream is sent, and what was done."""
-    request = all_wires()[wire].request(body)
+    request = request_of(all_wires()[wire], body)
     decision = decide(route, request, {}, ("cline",))
     call_policy, _ = call_policy_of(route, request, decision)
-    made = rewrite(formats()[wire].read(body), replace(call_policy, route=route), decision)
-    return formats()[wire].write(body, made.conversation) if made.notes else body, made.notes
+    made = rewrite(conversation_of(wire, body), replace(call_policy, route=route), decision)
+    return made.conversation.written() if made.notes else body, made.notes
 
 
 def sent(wire: str, request: dict[str, Any], route: Route) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -51,7 +51,7 @@ def mended(wire: str, body: dict[str, Any] | bytes, *kinds: Mended) -> tuple[byt
     """A request whose history is mended, with these kinds or all of them, and what was done; then nothing is to do."""
     codec = all_wires()[wire]
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    asked = codec.request(raw)
+    asked = request_of(codec, raw)
     route = Route(mend=kinds or IN_HISTORY, rewrite_request=True)
     call_policy, tools = call_policy_of(route, asked, decide(route, asked, {}, ()))
     made = mended_history(codec, raw, replace(call_policy, route=route), tools)
@@ -63,7 +63,7 @@ def mended(wire: str, body: dict[str, Any] | bytes, *kinds: Mended) -> tuple[byt
 def offered(wire: str, body: dict[str, Any], kept: set[str], choice: str | None = None) -> dict[str, Any]:
     """The body with only these tools."""
     raw = json.dumps(body).encode()
-    conversation = formats()[wire].read(raw)
+    conversation = conversation_of(wire, raw)
     tools = tuple(tool for tool in conversation.tools if tool.name in kept)
-    changed = replace(conversation, tools=tools, tool_choice=choice or conversation.tool_choice)
-    return dict(json.loads(formats()[wire].write(raw, changed)))
+    changed = conversation.changed(tools=tools, tool_choice=choice or conversation.tool_choice)
+    return dict(json.loads(changed.written()))

@@ -28,6 +28,7 @@ from support.wirecases import anthropic_events, check_anthropic
 from support.wirecases import exchange_for as case_exchange
 from toolcalls.events import CallStart, Finish, Verdict
 from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import Kind
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
@@ -280,15 +281,15 @@ def test_a_request() -> None:
         ],
         "output_config": {"format": {"type": "json_schema", "schema": {}}},
     }
-    request = WIRE.request(json.dumps(body).encode())
+    request = request_of(WIRE, json.dumps(body).encode())
     assert [(tool.name, tool.description) for tool in request.tools[:2]] == [("f", "d"), ("g", "")]
     (bash,) = request.tools[2:]
     assert (bash.name, set(bash.schema["properties"])) == ("bash", {"command", "restart"})
     assert (request.model, request.system, request.assistant) == ("m", "Be brief.\nMind the gap.", ("I go.",))
     assert request.quotable == ("go", "and?", "gone", "found", "a document", "plain")
     assert request.response_format
-    assert not WIRE.request(b'{"messages":[],"output_config":{"effort":"low"}}').response_format
-    assert WIRE.request(b'{"messages":[],"system":"x"}').system == "x"
+    assert not request_of(WIRE, b'{"messages":[],"output_config":{"effort":"low"}}').response_format
+    assert request_of(WIRE, b'{"messages":[],"system":"x"}').system == "x"
 
 
 @pytest.mark.parametrize(
@@ -304,7 +305,7 @@ def test_a_request() -> None:
     ],
 )
 def test_the_choice(choice: object, meant: str) -> None:
-    assert WIRE.request(json.dumps({"messages": [], "tool_choice": choice}).encode()).tool_choice == meant
+    assert request_of(WIRE, json.dumps({"messages": [], "tool_choice": choice}).encode()).tool_choice == meant
 
 
 def test_a_block_keeps_members_of_any_name() -> None:
@@ -334,7 +335,7 @@ _odd = st.recursive(
 def test_no_request_raises_anything_but_a_value_error(value: object, key: str) -> None:
     messages = [{"role": role, "content": value} for role in ("user", "assistant")]
     body = {"messages": messages, **({} if key == "messages" else {key: value})}
-    request = WIRE.request(json.dumps(body).encode())
+    request = request_of(WIRE, json.dumps(body).encode())
     assert isinstance(request.tools, tuple)
 
 
@@ -502,7 +503,7 @@ def test_a_recorded_stream_leaves_as_it_came(kind: Kind, way: str | int) -> None
     lowered = 0
     for row in some(recorded(), 30, f"{kind} {way}"):
         body = str(row["body"]).encode("utf-8", "surrogatepass")
-        request = WIRE.request(json.dumps(row.get("request") or {"messages": []}).encode())
+        request = request_of(WIRE, json.dumps(row.get("request") or {"messages": []}).encode())
         exchange = of_request(WIRE, request, route, form="sse")
         assert exchange.decision.kind == kind
         pieces = in_pieces(body, way) if isinstance(way, int) else as_received(body, row["chunks"] or ())

@@ -4,6 +4,7 @@ What Claude says as Messages does, and Nova as Converse does, is in `test_transl
 """
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from support import anthropicclient, converseclient, invokeclient
 from support.exchanges import of_request, run, words
 from support.translated import TRANSLATED, Translated, claude_request, nova_request
 from toolcalls.request import Request, Tool
-from toolcalls.requests.turns import formats
+from toolcalls.requests.conversation import conversation_of, request_of
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
@@ -112,7 +113,7 @@ def test_a_reply_without_a_place_for_calls_is_observed(model: str, form: Form) -
     """The bytes stay, and the verdict says what is in the text."""
     asked, chunks, whole = COMPLETIONS[model]
     body = json.dumps(whole).encode() if form == "whole" else invokeclient.written(chunks)
-    request = WIRE.request(json.dumps(asked).encode())
+    request = request_of(WIRE, json.dumps(asked).encode())
     assert not request.carries_calls
     for route in (Route(), Route(client="native", upstream="text", tools=TOOLS)):
         one = of_request(WIRE, request, route, form=form, seed=b"s")
@@ -124,13 +125,15 @@ def test_a_reply_without_a_place_for_calls_is_observed(model: str, form: Form) -
 
 
 def test_which_requests_are_rewritten() -> None:
-    format_ = formats()["bedrock"]
+    format_ = partial(conversation_of, "bedrock")
     for body in (claude_request([]), nova_request([])):
         written = json.dumps({**body, "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]})
         if "schemaVersion" in body:
             written = written.replace('"type": "text", ', "")
-        conversation = format_.read(written.encode())
-        assert json.loads(format_.write(written.encode(), conversation)) == json.loads(written)
+        conversation = format_(written.encode())
+        assert json.loads(conversation.written()) == json.loads(written)
+    with pytest.raises(ValueError, match="not rewritten"):
+        format_(b'{"prompt": "Hi"}').written()
     with pytest.raises(ValueError, match="no other is rewritten"):
-        format_.read(b'{"prompt": "Hi"}')
-    assert Request() != WIRE.request(json.dumps({"prompt": "Hi"}).encode())
+        format_(b'{"messages": [{"role": "user", "content": "Hi"}]}').written()
+    assert Request() != request_of(WIRE, json.dumps({"prompt": "Hi"}).encode())

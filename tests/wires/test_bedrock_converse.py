@@ -5,6 +5,7 @@ botocore reads what leaves (`support/converseclient.py`).
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from support.oddreplies import CALL, TEXTS, TOOLS, check_no_fault, values
 from support.rewritings import LOWER, mended, sent
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.turns import formats
+from toolcalls.requests.conversation import conversation_of, request_of
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
@@ -255,19 +256,19 @@ ASKED = {
 
 
 def test_what_a_request_says() -> None:
-    asked = WIRE.request(json.dumps(ASKED).encode())
+    asked = request_of(WIRE, json.dumps(ASKED).encode())
     assert asked.tools == (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}}, "Runs."),)
     assert (asked.tool_choice, asked.system, asked.assistant) == ("Bash", "Be brief.", ("I look.",))
     assert asked.names_tool
     assert set(asked.quotable) >= {"Look.", "A page.", "a.py"}
     assert not {"tooluse_1", "success"} & set(asked.quotable)
     anything = {**ASKED, "toolConfig": {**ASKED["toolConfig"], "toolChoice": {"any": {}}}}  # type: ignore[dict-item]
-    assert WIRE.request(json.dumps(anything).encode()).tool_choice == "required"
+    assert request_of(WIRE, json.dumps(anything).encode()).tool_choice == "required"
 
 
 def test_a_request_that_nobody_changes_is_written_as_it_came() -> None:
-    body, format_ = json.dumps(ASKED, separators=(",", ":")).encode(), formats()["bedrock_converse"]
-    assert format_.write(body, replace(format_.read(body), stop=("END",))) == body
+    body, format_ = json.dumps(ASKED, separators=(",", ":")).encode(), partial(conversation_of, "bedrock_converse")
+    assert format_(body).changed(stop=("END",)).written() == body
 
 
 def test_tools_and_calls_become_text() -> None:

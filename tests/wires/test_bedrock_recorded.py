@@ -13,6 +13,7 @@ from support.invokeclient import payloads as chunks_of
 from support.repository import shared_path
 from toolcalls.events import CallEnd, Text
 from toolcalls.request import Request
+from toolcalls.requests.conversation import request_of
 from toolcalls.route import Route
 from toolcalls.wires import Wire, wire_of
 from toolcalls.wires.frames import FRAMES
@@ -41,8 +42,8 @@ def wire_for(row: dict[str, Any]) -> Wire:
     return found
 
 
-def request_of(row: dict[str, Any]) -> Request:
-    return wire_for(row).request(json.dumps(row["request"]).encode())
+def asked(row: dict[str, Any]) -> Request:
+    return request_of(wire_for(row), json.dumps(row["request"]).encode())
 
 
 @pytest.mark.sampled(1)
@@ -53,7 +54,7 @@ def test_they_leave_byte_for_byte(route: Route) -> None:
         form = wire.form(row["url_path"], row["content_type"])
         assert form in FRAMES
         for size in (len(body), 1, 100):
-            one = of_request(wire, request_of(row), route, form=form, seed=b"s")
+            one = of_request(wire, asked(row), route, form=form, seed=b"s")
             pieces = [body[at : at + size] for at in range(0, len(body), size)]
             assert run(one, pieces) == body, row["id"]
             assert not [note for _, note in one.notes if note.rule == "unread"], row["id"]

@@ -5,6 +5,7 @@ What leaves is read by a client that knows no code of the wire (`support/coherec
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from support.oddreplies import CALL, TEXTS, TOOLS, check_no_fault, values
 from support.rewritings import LOWER, mended, sent
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.turns import formats
+from toolcalls.requests.conversation import conversation_of, request_of
 from toolcalls.route import Route
 from toolcalls.values.usage import tokens_of
 from toolcalls.wires import all_wires
@@ -275,19 +276,19 @@ ASKED: dict[str, Any] = {
 
 
 def test_what_a_request_says() -> None:
-    asked = WIRE.request(json.dumps(ASKED).encode())
+    asked = request_of(WIRE, json.dumps(ASKED).encode())
     assert asked.tools == (Tool("Bash", FUNCTION["parameters"], "Runs."),)  # type: ignore[arg-type]
     assert (asked.model, asked.tool_choice, asked.system) == ("command-a", "required", "Be brief.")
     assert set(asked.quotable) == {"Look.", "a.py", "A page.", "T", "Another."}
     for choice, expected in (("NONE", "none"), (None, "auto")):
-        assert WIRE.request(json.dumps({**ASKED, "tool_choice": choice}).encode()).tool_choice == expected
-    assert WIRE.request(json.dumps({**ASKED, "response_format": {"type": "json_object"}}).encode()).response_format
+        assert request_of(WIRE, json.dumps({**ASKED, "tool_choice": choice}).encode()).tool_choice == expected
+    assert request_of(WIRE, json.dumps({**ASKED, "response_format": {"type": "json_object"}}).encode()).response_format
 
 
 def test_a_request_that_nobody_changes_is_written_as_it_came() -> None:
-    body, format_ = json.dumps(ASKED, separators=(",", ":")).encode(), formats()["cohere"]
-    assert format_.write(body, format_.read(body)) == body
-    assert format_.read(body).stop == ("END",)
+    body, format_ = json.dumps(ASKED, separators=(",", ":")).encode(), partial(conversation_of, "cohere")
+    assert format_(body).written() == body
+    assert format_(body).stop == ("END",)
 
 
 def test_tools_and_calls_become_text() -> None:
@@ -301,13 +302,13 @@ def test_tools_and_calls_become_text() -> None:
 
 
 def test_a_choice_is_said_in_the_words_of_the_api() -> None:
-    format_ = formats()["cohere"]
+    format_ = partial(conversation_of, "cohere")
     body = json.dumps({**ASKED, "tool_choice": "NONE"}, separators=(",", ":")).encode()
-    assert format_.write(body, format_.read(body)) == body
-    conversation = format_.read(json.dumps(ASKED).encode())
+    assert format_(body).written() == body
+    conversation = format_(json.dumps(ASKED).encode())
     for choice, written in (("auto", None), ("none", "NONE"), ("required", "REQUIRED"), ("Bash", "REQUIRED")):
-        changed = type(conversation)(conversation.turns, conversation.tools, choice, stop=conversation.stop)
-        assert json.loads(format_.write(json.dumps(ASKED).encode(), changed)).get("tool_choice") == written
+        changed = conversation.changed(tool_choice=choice)
+        assert json.loads(changed.written()).get("tool_choice") == written
 
 
 def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:

@@ -21,6 +21,7 @@ from support.repository import shared_path
 from support.strategies import DIALECTS, KINDS, STANDARD, TOOLS, calls, cut, damaged, decodable, law, replies, routes
 from support.wirecases import exchange_for as case_exchange
 from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import Kind
 from toolcalls.route import Route
 from toolcalls.shapes import Call
@@ -117,7 +118,7 @@ def test_a_request_is_read(envelope: bool) -> None:
         "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["b"]}},
         "generationConfig": {"responseMimeType": "application/json"},
     }  # fmt: skip
-    request = WIRE.request(json.dumps({"model": "m", "request": body} if envelope else body).encode())
+    request = request_of(WIRE, json.dumps({"model": "m", "request": body} if envelope else body).encode())
     assert [(tool.name, tool.schema, tool.description) for tool in request.tools] == [
         ("a", {"type": "object", "properties": {"n": {"type": ["integer", "null"], "nullable": True}}}, ""),
         ("b", {"x": 1}, ""),
@@ -133,7 +134,7 @@ def test_tools_that_the_choice_leaves_out_are_not_declared(mode: str) -> None:
     tools = [{"functionDeclarations": [{"name": name} for name in "abc"]}]
     config = {"functionCallingConfig": {"mode": mode, "allowedFunctionNames": ["a", "c"]}}
     body = {"contents": [], "tools": tools, "toolConfig": config}
-    assert [tool.name for tool in WIRE.request(json.dumps(body).encode()).tools] == ["a", "c"]
+    assert [tool.name for tool in request_of(WIRE, json.dumps(body).encode()).tools] == ["a", "c"]
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------
@@ -193,7 +194,7 @@ def recorded(name: str) -> list[dict[str, Any]]:
 def test_a_recorded_stream_leaves_as_it_came(name: str, size: int) -> None:
     for row in recorded(name):
         body = row["body"].encode("utf-8", "surrogatepass")
-        request = WIRE.request(json.dumps(row["request"] or {"contents": []}).encode())
+        request = request_of(WIRE, json.dumps(row["request"] or {"contents": []}).encode())
         exchange = of_request(WIRE, request, form="json_array" if name == "gemini-jsonarray" else "sse")
         assert run(exchange, in_pieces(body, size)) == body, row["id"]
         natives = [verdict for _, verdict in exchange.verdicts if verdict.dialect is None]

@@ -5,6 +5,7 @@ The SDK's types check what leaves (`support/interactionsclient.py`).
 
 import json
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from support.rewritings import LOWER, mended, sent
 from toolcalls.events import OtherContent
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
-from toolcalls.requests.turns import PastCall, formats
+from toolcalls.requests.conversation import PastCall, conversation_of, request_of
 from toolcalls.route import Route
 from toolcalls.values.usage import tokens_of
 from toolcalls.wires import all_wires
@@ -264,14 +265,14 @@ ASKED: dict[str, Any] = {
 
 
 def test_what_a_request_says() -> None:
-    asked = WIRE.request(json.dumps(ASKED).encode())
+    asked = request_of(WIRE, json.dumps(ASKED).encode())
     assert asked.tools == (Tool("Bash", FUNCTION["parameters"], "Runs."),)
     assert (asked.model, asked.tool_choice, asked.system) == ("gemini-x", "Bash", "Be brief.")
     assert asked.assistant == ("I look.",)
     assert set(asked.quotable) == {"Look.", "a.py"} | {"text"} or {"Look.", "a.py"} <= set(asked.quotable)
     for choice, expected in (("any", "required"), ("none", "none"), ("validated", "auto"), (None, "auto")):
         config = {"generation_config": {"tool_choice": choice}}
-        assert WIRE.request(json.dumps({**ASKED, **config}).encode()).tool_choice == expected
+        assert request_of(WIRE, json.dumps({**ASKED, **config}).encode()).tool_choice == expected
 
 
 @pytest.mark.parametrize(
@@ -280,11 +281,11 @@ def test_what_a_request_says() -> None:
 )  # fmt: skip
 def test_an_input_has_many_forms(given: Any) -> None:
     body = json.dumps({"model": "m", "input": given}, separators=(",", ":")).encode()
-    assert WIRE.request(body).quotable == ("Go.",)
-    format_ = formats()["gemini_interactions"]
-    (turn,) = format_.read(body).turns
+    assert request_of(WIRE, body).quotable == ("Go.",)
+    format_ = partial(conversation_of, "gemini_interactions")
+    (turn,) = format_(body).turns
     assert (turn.role, [block.text for block in turn.blocks]) == ("user", ["Go."])  # type: ignore[union-attr]
-    assert format_.write(body, format_.read(body)) == body
+    assert format_(body).written() == body
 
 
 @pytest.mark.parametrize(
@@ -299,12 +300,12 @@ def test_an_input_has_many_forms(given: Any) -> None:
     ],
 )
 def test_a_reply_in_json_is_known(members: dict[str, Any], structured: bool) -> None:
-    assert WIRE.request(json.dumps({"input": "Go.", **members}).encode()).response_format is structured
+    assert request_of(WIRE, json.dumps({"input": "Go.", **members}).encode()).response_format is structured
 
 
 def test_a_request_that_nobody_changes_is_written_as_it_came() -> None:
-    body, format_ = json.dumps(ASKED, separators=(",", ":")).encode(), formats()["gemini_interactions"]
-    assert format_.write(body, replace(format_.read(body), stop=("END",))) == body
+    body, format_ = json.dumps(ASKED, separators=(",", ":")).encode(), partial(conversation_of, "gemini_interactions")
+    assert format_(body).changed(stop=("END",)).written() == body
 
 
 def test_tools_and_calls_become_text() -> None:
@@ -323,11 +324,11 @@ def test_tools_and_calls_become_text() -> None:
 
 def test_a_call_that_was_text_bears_the_signature_for_calls_of_others() -> None:
     """Gemini 3 refuses calls without one."""
-    format_ = formats()["gemini_interactions"]
+    format_ = partial(conversation_of, "gemini_interactions")
     body = json.dumps(ASKED).encode()
-    read = format_.read(body)
+    read = format_(body)
     turn = read.turns[2].with_blocks([PastCall("c9", "Bash", "{}")])
-    made = json.loads(format_.write(body, replace(read, turns=(*read.turns[:2], turn, *read.turns[3:]))))
+    made = json.loads(read.changed(turns=(*read.turns[:2], turn, *read.turns[3:])).written())
     (step,) = [one for one in made["input"] if one.get("id") == "c9"]
     assert step["signature"] == "skip_thought_signature_validator"
 
@@ -400,6 +401,6 @@ def test_a_member_of_any_type_is_read_or_refused(key: str, odd: Any) -> None:
         body = json.dumps({"input": "x", key: value}).encode()
         if key == "input" and not isinstance(value, str | list | dict):
             with pytest.raises(ValueError, match="no `input`"):
-                WIRE.request(body)
+                request_of(WIRE, body)
         else:
-            assert WIRE.request(body).carries_calls
+            assert request_of(WIRE, body).carries_calls

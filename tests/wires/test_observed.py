@@ -13,6 +13,7 @@ from support.casefiles import openai_tools
 from support.exchanges import in_pieces, of_request, run, words
 from support.repository import shared_path
 from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
 from toolcalls.wires import all_wires
@@ -92,7 +93,7 @@ def test_nothing_changes_and_the_verdict_is_told(
     name: str, form: Form, body: bytes, client: Any, upstream: Any
 ) -> None:
     wire = all_wires()[name]
-    request = wire.request(REQUEST)
+    request = request_of(wire, REQUEST)
     route = Route(client=client, upstream=upstream)
     decision = decide(route, request, {}, VTC_CLIENT_PATTERNS)
     call_policy, tools = call_policy_of(route, request, decision)
@@ -109,7 +110,7 @@ def test_nothing_changes_and_the_verdict_is_told(
 def test_a_whole_message_that_would_be_a_call(name: str, dialect: str) -> None:
     wire = all_wires()[name]
     body = WHOLE[name](AS_A_WHOLE[dialect])
-    exchange = of_request(wire, wire.request(REQUEST), form="whole")
+    exchange = of_request(wire, request_of(wire, REQUEST), form="whole")
     assert run(exchange, [body]) == body
     assert words(exchange) == [f"declined api_without_calls Bash ({dialect})"]
 
@@ -120,19 +121,19 @@ def test_a_native_call_where_none_can_be_declared() -> None:
     choice = {"index": 0, "message": {"content": "", "tool_calls": [call]}, "finish_reason": "tool_calls"}
     body = json.dumps({"choices": [choice]}).encode()
     wire = all_wires()["mistral_fim"]
-    exchange = of_request(wire, wire.request(REQUEST), form="whole")
+    exchange = of_request(wire, request_of(wire, REQUEST), form="whole")
     assert run(exchange, [body]) == body
     assert [verdict.status for _, verdict in exchange.verdicts] == ["native"]
 
 
 def test_both_sides_of_a_gap_may_be_repeated() -> None:
-    request = all_wires()["mistral_fim"].request(b'{"model":"m","prompt":"before","suffix":"behind"}')
+    request = request_of(all_wires()["mistral_fim"], b'{"model":"m","prompt":"before","suffix":"behind"}')
     assert request.quotable == ("before", "behind")
 
 
 @pytest.mark.parametrize("name", ["mistral_fim", "ollama_generate", "openai_completions"])
 def test_a_request_is_read(name: str) -> None:
-    request = all_wires()[name].request(b'{"model":"m","prompt":"Go.","system":"Be brief.","tools":[{}]}')
+    request = request_of(all_wires()[name], b'{"model":"m","prompt":"Go.","system":"Be brief.","tools":[{}]}')
     assert (request.model, request.tools, request.carries_calls) == ("m", (), False)
     assert request.quotable == ("Go.",)
 
@@ -143,10 +144,10 @@ def test_a_recorded_stream_leaves_as_it_came(name: str, form: Form, size: int) -
     wire = all_wires()[name.replace("-", "_")]
     for row in map(json.loads, shared_path(f"suites/streams/{name}.jsonl").read_text(encoding="utf-8").splitlines()):
         body = row["body"].encode("utf-8", "surrogatepass")
-        request = wire.request(json.dumps(row["request"]).encode())
+        request = request_of(wire, json.dumps(row["request"]).encode())
         assert run(of_request(wire, request, form=form), in_pieces(body, size)) == body, row["id"]
 
 
 def test_tools_that_were_declared_are_no_matter() -> None:
     body = json.dumps({"prompt": "Go.", "tools": openai_tools({"Bash": {}})}).encode()
-    assert all_wires()["openai_completions"].request(body).tools == ()
+    assert request_of(all_wires()["openai_completions"], body).tools == ()

@@ -21,6 +21,7 @@ from support.repository import shared_path
 from support.strategies import DIALECTS, KINDS, TOOLS, calls, cut, damaged, decodable, law, replies, routes
 from support.wirecases import exchange_for as case_exchange
 from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import Kind
 from toolcalls.route import Route
 from toolcalls.shapes import Call
@@ -73,7 +74,7 @@ def test_a_request_is_read() -> None:
         None,
     ]
     body = {"model": "m", "messages": messages, "tools": openai_tools(FILE["tools"]), "format": "json"}
-    request = WIRE.request(json.dumps(body).encode())
+    request = request_of(WIRE, json.dumps(body).encode())
     assert [tool.name for tool in request.tools] == ["Bash", "Noop"]
     assert (request.model, request.system, request.assistant) == ("m", "Be brief.", ("I go.",))
     assert request.quotable == ("Go.", "done")
@@ -130,7 +131,7 @@ def test_a_recorded_stream_leaves_as_it_came(size: int) -> None:
     rows = shared_path("suites/streams/ollama.jsonl").read_text(encoding="utf-8").splitlines()
     for row in map(json.loads, rows):
         body = row["body"].encode("utf-8", "surrogatepass")
-        request = WIRE.request(json.dumps(row["request"] or {"messages": []}).encode())
+        request = request_of(WIRE, json.dumps(row["request"] or {"messages": []}).encode())
         exchange = of_request(WIRE, request, form="ndjson")
         assert run(exchange, in_pieces(body, size)) == body, row["id"]
         natives = [verdict for _, verdict in exchange.verdicts if verdict.dialect is None]

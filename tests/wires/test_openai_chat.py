@@ -17,6 +17,7 @@ from toolcalls.events import CallEnd, CallPiece, CallStart
 from toolcalls.processors import Processors
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
@@ -138,7 +139,7 @@ def test_a_custom_tool_that_is_called_in_text_gets_its_own_form(size: int) -> No
 def test_a_custom_tool_is_read_from_the_request() -> None:
     grammar = {"type": "grammar", "grammar": {"syntax": "lark", "definition": "start: WORD"}}
     declared = {"type": "custom", "custom": {"name": "patch", "description": "Patches.", "format": grammar}}
-    request = request_of(messages=[], tools=[declared], tool_choice={"type": "custom", "custom": {"name": "patch"}})
+    request = asked(messages=[], tools=[declared], tool_choice={"type": "custom", "custom": {"name": "patch"}})
     (tool,) = request.tools
     assert (tool.name, tool.description, tool.form, request.tool_choice) == ("patch", "Patches.", "custom", "patch")
     assert "start: WORD" in tool.schema["properties"]["input"]["description"]
@@ -228,9 +229,9 @@ def test_a_call_of_the_older_form_behind_a_lifted_one_stays() -> None:
 
 def test_functions_are_read_from_the_request() -> None:
     declared = [{"name": "bash", "parameters": BASH.schema}]
-    request = request_of(messages=[], functions=declared, function_call={"name": "bash"})
+    request = asked(messages=[], functions=declared, function_call={"name": "bash"})
     assert (request.tools, request.tool_choice) == ((OLD_BASH,), "bash")
-    assert request_of(messages=[], functions=declared, function_call="none").tool_choice == "none"
+    assert asked(messages=[], functions=declared, function_call="none").tool_choice == "none"
 
 
 def whole(*calls: dict[str, Any], text: str) -> bytes:
@@ -328,20 +329,20 @@ def test_it_stays_elsewhere_and_gains_no_delta() -> None:
 # --- what a request says ----------------------------------------------------------------------------------------------
 
 
-def request_of(**fields: Any) -> Request:
-    return WIRE.request(json.dumps({"model": "m", **fields}).encode())
+def asked(**fields: Any) -> Request:
+    return request_of(WIRE, json.dumps({"model": "m", **fields}).encode())
 
 
 @pytest.mark.parametrize("mode", ["auto", "required"])
 def test_a_choice_of_some_tools_leaves_those(mode: str) -> None:
     tools = [{"type": "function", "function": {"name": name}} for name in ("bash", "ls")]
     choice = {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools[1:]}}
-    request = request_of(messages=[], tools=tools, tool_choice=choice)
+    request = asked(messages=[], tools=tools, tool_choice=choice)
     assert ([tool.name for tool in request.tools], request.tool_choice) == (["ls"], mode)
 
 
 def test_a_body_of_the_responses_api_says_how_its_reply_is_to_be_read() -> None:
-    request = request_of(
+    request = asked(
         instructions="Be brief.",
         input=[
             {"role": "user", "content": [{"type": "input_text", "text": "Hi"}]},
@@ -357,14 +358,14 @@ def test_a_body_of_the_responses_api_says_how_its_reply_is_to_be_read() -> None:
     assert request.tools == (BASH, patch)
     assert (request.tool_choice, request.system, request.response_format) == ("bash", "Be brief.", True)
     assert (request.assistant, request.quotable) == (("So.",), ("Hi", "out"))
-    assert request_of(input="Hi", tools=[FLAT]).quotable == ("Hi",)
+    assert asked(input="Hi", tools=[FLAT]).quotable == ("Hi",)
 
 
 def test_flat_and_nested_tools_stand_side_by_side() -> None:
     nested = {"type": "function", "function": {"name": "ls"}}
     custom = {"type": "custom", "name": "patch", "format": {"type": "grammar", "syntax": "lark", "definition": "start"}}
     given = [FLAT, nested, custom, {"type": "custom", "custom": {"name": "sql"}}, {"type": "custom"}]
-    tools = request_of(messages=[], tools=given).tools
+    tools = asked(messages=[], tools=given).tools
     assert [(tool.name, tool.form) for tool in tools] == [
         ("bash", ""), ("ls", ""), ("patch", "custom"), ("sql", "custom"),
     ]  # fmt: skip

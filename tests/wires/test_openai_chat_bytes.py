@@ -19,6 +19,7 @@ from support.exchanges import of_request, run
 from support.rawbytes import check_raw
 from support.wirecases import exchange_for as case_exchange
 from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.conversation import request_of
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
@@ -64,7 +65,7 @@ def test_text_that_can_be_no_call_leaves_in_the_callback_that_brought_it() -> No
 
 def test_the_same_request_gives_the_same_ids_and_another_gives_others() -> None:
     body = event(chunk({**HEAD, "content": '<invoke name="Noop"></invoke>'}, "stop"))
-    request = WIRE.request(json.dumps({"messages": [], "tools": openai_tools(FILE["tools"])}).encode())
+    request = request_of(WIRE, json.dumps({"messages": [], "tools": openai_tools(FILE["tools"])}).encode())
     made = []
     for seed in (b"one", b"one", b"two"):
         exchange = of_request(WIRE, request, Route(), form="sse", seed=seed)
@@ -80,7 +81,7 @@ def test_a_request_of_odd_shapes_is_read_as_far_as_it_goes() -> None:
         "tool_choice": {"type": "function", "function": {"name": "t"}},
         "model": 7,
     }
-    request = WIRE.request(json.dumps(body).encode())
+    request = request_of(WIRE, json.dumps(body).encode())
     assert [tool.name for tool in request.tools] == ["t"]
     assert request.quotable == ("a",)
     assert (request.model, request.tool_choice) == ("", "t")

@@ -18,6 +18,7 @@ from support.recordedstreams import DAMAGED
 from support.repository import shared_path
 from support.sampling import some
 from toolcalls.events import Verdict
+from toolcalls.requests.conversation import request_of
 from toolcalls.wires import all_wires
 from toolcalls.wires.frames import Form
 
@@ -35,7 +36,7 @@ def body_of(row: dict[str, Any]) -> bytes:
 
 
 def through(row: dict[str, Any], pieces: Iterable[bytes]) -> tuple[bytes, list[tuple[int, Verdict]]]:
-    request = WIRE.request(json.dumps(row.get("request") or {"messages": []}).encode())
+    request = request_of(WIRE, json.dumps(row.get("request") or {"messages": []}).encode())
     # Some recordings lost their content type, so the body says what it is.
     form: Form = "whole" if body_of(row).lstrip().startswith(b"{") else "sse"
     exchange = of_request(WIRE, request, form=form)

@@ -25,6 +25,7 @@ from support.strategies import DIALECTS, KINDS, STANDARD, TOOLS, cut, damaged, d
 from support.wirecases import check_responses, responses_events
 from support.wirecases import exchange_for as case_exchange
 from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import Kind
 from toolcalls.route import Access, Route
 from toolcalls.wires import all_wires
@@ -255,7 +256,7 @@ def test_a_request() -> None:
         ],
         "text": {"format": {"type": "json_schema", "name": "x", "schema": {}}},
     }
-    request = WIRE.request(json.dumps(body).encode())
+    request = request_of(WIRE, json.dumps(body).encode())
     assert [(tool.name, tool.description, tool.form) for tool in request.tools] == [
         ("f", "d", ""), ("apply_patch", "p", "custom_tool_call"), ("sql", "", "custom_tool_call"), ("g", "", ""),
     ]  # fmt: skip
@@ -265,8 +266,8 @@ def test_a_request() -> None:
     assert (request.system, request.assistant) == ("Be brief.\nMind the gap.", ("I go.",))
     assert request.quotable == ("go", "gone", "patched")
     assert request.response_format
-    assert not WIRE.request(b'{"input":"x","text":{"format":{"type":"text"}}}').response_format
-    assert WIRE.request(b'{"input":"hello"}').quotable == ("hello",)
+    assert not request_of(WIRE, b'{"input":"x","text":{"format":{"type":"text"}}}').response_format
+    assert request_of(WIRE, b'{"input":"hello"}').quotable == ("hello",)
 
 
 @pytest.mark.parametrize(
@@ -283,7 +284,7 @@ def test_a_request() -> None:
     ],
 )
 def test_the_choice(choice: object, meant: str) -> None:
-    assert WIRE.request(json.dumps({"input": "x", "tool_choice": choice}).encode()).tool_choice == meant
+    assert request_of(WIRE, json.dumps({"input": "x", "tool_choice": choice}).encode()).tool_choice == meant
 
 
 _odd = st.recursive(
@@ -301,7 +302,7 @@ _odd = st.recursive(
 @law
 @given(_odd, st.sampled_from(["input", "tools", "tool_choice", "text", "instructions", "model"]))
 def test_no_request_raises_anything_but_a_value_error(value: object, key: str) -> None:
-    request = WIRE.request(json.dumps({"input": "x", key: value}).encode())
+    request = request_of(WIRE, json.dumps({"input": "x", key: value}).encode())
     assert isinstance(request.tools, tuple)
 
 
@@ -408,7 +409,7 @@ def test_a_recorded_stream_leaves_as_it_came(kind: Kind, way: str | int) -> None
     lowered = 0
     for row in some(recorded(), 30, f"{kind} {way}"):
         body = str(row["body"]).encode("utf-8", "surrogatepass")
-        request = WIRE.request(json.dumps(row.get("request") or {"input": ""}).encode())
+        request = request_of(WIRE, json.dumps(row.get("request") or {"input": ""}).encode())
         exchange = of_request(WIRE, request, route, form="sse")
         assert exchange.decision.kind == kind
         pieces = in_pieces(body, way) if isinstance(way, int) else as_received(body, row["chunks"] or ())

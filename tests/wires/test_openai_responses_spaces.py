@@ -15,6 +15,7 @@ from support.responsesclient import received, stream, whole, written
 from toolcalls.processors import Edit, Processors
 from toolcalls.processors.reactors import Runner
 from toolcalls.replies.exchange import Exchange
+from toolcalls.requests.conversation import conversation_of, request_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.processing import loop_watch_for
 from toolcalls.route import Loops, Reactor, Route
@@ -47,11 +48,11 @@ def reply(name: str, form: Form) -> bytes:
 
 def exchange_for(form: Form, route: Route, asked: bytes | None = None, runner: Runner = no_reactors) -> Exchange:
     asked = asked or request()
-    known = WIRE.request(asked)
+    known = request_of(WIRE, asked)
     decision = decide(route, known, {}, ())
     call_policy, tools = call_policy_of(route, known, decision)
     processors = Processors(route, model="m", agent="test/1", run=runner) if route.processes else None
-    watch = loop_watch_for(WIRE.name, asked, route, decision)
+    watch = loop_watch_for(conversation_of(WIRE.name, asked), route, decision)
     return Exchange(WIRE, call_policy, decision, tools, form=form, seed=b"s", processors=processors, watch=watch)
 
 

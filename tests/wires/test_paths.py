@@ -2,6 +2,7 @@
 
 import pytest
 
+from toolcalls.requests.conversation import request_of
 from toolcalls.wires import all_wires, model_in, wire_of, wire_of_retrieval
 
 VERTEX = "/v1/projects/p/locations/l/publishers"
@@ -184,4 +185,4 @@ def test_paths_of_no_reply(path: str) -> None:
 )
 def test_what_is_no_request_is_a_value_error(wire: str, body: bytes) -> None:
     with pytest.raises(ValueError, match="request body"):
-        all_wires()[wire].request(body)
+        request_of(all_wires()[wire], body)

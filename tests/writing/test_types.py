@@ -17,6 +17,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.route import Route
@@ -69,7 +70,7 @@ def test_a_value_keeps_its_type_or_the_repair_says_so(dialect: str, key: str) ->
 
 def chat(route: Route, system: str = "") -> Exchange:
     wire = all_wires()["openai_chat"]
-    request = wire.request(json.dumps({"messages": [{"role": "system", "content": system}]}).encode())
+    request = request_of(wire, json.dumps({"messages": [{"role": "system", "content": system}]}).encode())
     decision = decide(route, request, {}, ())
     call_policy, tools = call_policy_of(route, request, decision)
     return Exchange(wire, call_policy, decision, tools, form="sse", seed=b"s")

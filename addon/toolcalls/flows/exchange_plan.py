@@ -20,11 +20,11 @@ from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.requests.call_memory import REFUSED, CallMemory, missing_call_notes, missing_calls, with_missing_calls
 from toolcalls.requests.client_memory import ClientMemory, session_of
+from toolcalls.requests.conversation import Conversation, conversation_of
 from toolcalls.requests.evidence import Decision, call_policy_of, client_pattern, decide
 from toolcalls.requests.history_mending import mended_history
 from toolcalls.requests.processing import loop_watch_for, processors_for, with_steering_texts, without_blocked_tools
 from toolcalls.requests.rewriting import rewrite
-from toolcalls.requests.turns import formats
 from toolcalls.route import Config
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import Wire, model_in, wire_of, wire_of_retrieval
@@ -145,9 +145,10 @@ def plan_for(
         raise ReplyNotParsed(f"the request is larger than {MAX_REQUEST} bytes")
     try:
         body = decoded(raw, request.headers.get("content-encoding", "")) if original is None else original
-        asked = Request() if fetched else wire.request(body)
+        conversation = None if fetched else conversation_of(wire.name, body)
     except (CodingError, LookupError, ValueError) as error:
         raise ReplyNotParsed(f"the request cannot be read: {error}") from error
+    asked = Request() if conversation is None else conversation.request
     asked = replace(asked, model=asked.model or model_in(request.path))
     asked = call_memory.with_tools(asked) if call_memory is not None else asked
     # The Host header names what the client asked for, also where mitmproxy only knows an address (transparent mode).
@@ -159,15 +160,17 @@ def plan_for(
     call_policy, tools = call_policy_of(route, asked, decision)
     agent = headers.get("user-agent", "")
     processors = processors_for(
-        wire.name, body, route, decision, model=asked.model, agent=agent, run=RUNNER, tools=tools.names
+        conversation, route, decision, model=asked.model, agent=agent, run=RUNNER, tools=tools.names
     )
-    watch = loop_watch_for(wire.name, body, route, decision)
-    made, notes = None, missing_call_notes(wire.name, body, call_memory, rewrites=route.rewrite_request)
+    watch = loop_watch_for(conversation, route, decision)
+    made, notes = None, missing_call_notes(wire.name, conversation, call_memory, rewrites=route.rewrite_request)
     may_be_refused = bool(notes)
     if route.rewrite_request and signs_body(request):
         notes = (f"{_PASSES}it is signed (AWS Signature Version 4); a bearer token signs nothing", *notes)
-    elif route.rewrite_request and not fetched:
-        made, done = _rewritten(wire, body, replace(call_policy, route=route), decision, tools, processors, call_memory)
+    elif route.rewrite_request and conversation is not None:
+        made, done = _rewritten(
+            wire, conversation, replace(call_policy, route=route), decision, tools, processors, call_memory
+        )
         notes = (*done, *notes)
     decision = replace(decision, evidence=(*decision.evidence, *notes)) if notes else decision
     path = request.path
@@ -199,7 +202,7 @@ def _recognised(clients: ClientMemory, session: bytes, headers: Mapping[str, str
 
 def _rewritten(
     wire: Wire,
-    body: bytes,
+    conversation: Conversation,
     call_policy: CallPolicy,
     decision: Decision,
     tools: Toolbox,
@@ -207,16 +210,16 @@ def _rewritten(
     call_memory: CallMemory | None,
 ) -> tuple[bytes | None, list[str]]:
     """The request's new body, None where it stays; and what was done, or why nothing could be."""
-    format_ = formats().get(wire.name)
-    if format_ is None:
+    if not call_policy.request.carries_calls:
         return None, [f"{_PASSES}those of {wire.name} are not rewritten"]
     try:
-        body, mended = mended_history(wire, body, call_policy, tools)
-        conversation = format_.read(body)
+        body, mended = mended_history(wire, conversation.body, call_policy, tools)
+        if mended:
+            conversation = conversation_of(wire.name, body)
         if decision.upstream == "text" and decision.kind == "lift":  # the tools are declared anew in each request
             known = {tool.name for tool in conversation.tools}
             earlier = (tool for tool in call_policy.request.conversation_tools if tool.name not in known)
-            conversation = replace(conversation, tools=(*conversation.tools, *earlier))
+            conversation = conversation.changed(tools=(*conversation.tools, *earlier))
         offered = without_blocked_tools(conversation, processors.gate if processors is not None else None)
         # A text upstream knows such a call as the text that it was, and its result becomes text, too.
         missing = missing_calls(offered.conversation, call_memory) if call_memory else {}
@@ -226,7 +229,7 @@ def _rewritten(
         made = rewrite(whole.conversation, call_policy, decision, names)
         steered = with_steering_texts(made.conversation, call_policy.route)
         notes = (*offered.notes, *whole.notes, *made.notes, *steered.notes)
-        made_body = format_.write(body, steered.conversation) if notes else body
+        made_body = steered.conversation.written() if notes else body
         notes = (*mended, *notes)
         return made_body if notes else None, [f"request: {note}" for note in notes]
     except (ValueError, RecursionError) as error:  # Unwritable is one; nothing is sent that could not be made whole

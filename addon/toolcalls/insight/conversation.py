@@ -17,9 +17,9 @@ from typing import Any, Protocol
 from toolcalls.insight.any_message import NAME, calls_and_answers, role_of, strings, word
 from toolcalls.insight.redaction import redacted_text
 from toolcalls.insight.request_body import Body, body_of
-from toolcalls.requests.turns import Block, Conversation, PastCall, Result, Text, formats
+from toolcalls.requests.conversation import Block, Conversation, PastCall, Result, Text, conversation_of
+from toolcalls.requests.session_ids import SESSION_KEYS
 from toolcalls.values import rawjson
-from toolcalls.wires.session_ids import SESSION_KEYS
 
 EXCERPT = 280  # characters of a message that are shown
 KEPT = 64 * 1024  # characters of a message that are kept, to say how another one differs from it
@@ -203,12 +203,10 @@ def _session(body: Body) -> str:
 
 
 def _read(wire: str, body: bytes) -> Conversation | None:
-    format_ = formats().get(wire)
-    if format_ is None:
-        return None
     try:
-        return format_.read(body)
-    except (ValueError, TypeError, RecursionError):  # TypeError: a member of a type that nobody expects there
+        conversation = conversation_of(wire, body)
+        return conversation if conversation.turns else None
+    except (LookupError, ValueError, RecursionError):
         return None
 
 

@@ -22,7 +22,7 @@ from toolcalls.mitm.options import Options
 from toolcalls.request import Tool
 from toolcalls.requests.call_memory import CallMemory, Remembered
 from toolcalls.requests.client_memory import ClientMemory, session_of
-from toolcalls.requests.turns import PastCall
+from toolcalls.requests.conversation import PastCall, request_of
 from toolcalls.wires import Wire
 
 _SESSIONS = 4096  # of which it is known that the store was asked for them
@@ -58,7 +58,7 @@ class SharedMemory:
 
     def _session_sought(self, wire: Wire, request: http.Request, body: bytes) -> dict[str, str]:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        session = session_of(headers, request.pretty_host, wire.request(body))
+        session = session_of(headers, request.pretty_host, request_of(wire, body))
         if session in self._asked or self.clients.recall(session) is not None:
             return {}
         self._asked[session] = None
@@ -89,7 +89,7 @@ class SharedMemory:
 
     def keep(self, remembered: Remembered) -> None:
         """Tell the others what is remembered of a reply."""
-        values = {_key("call", call.id): _written(asdict(call)) for call in remembered.calls}
+        values = {_key("call", call.id): _written(msgspec.structs.asdict(call)) for call in remembered.calls}
         values |= {_key("tools", id_): _written([*map(asdict, tools)]) for id_, tools in remembered.tools.items()}
         if values and self._options.memory is not None:
             self._options.memory.keep(values)

@@ -33,9 +33,9 @@ from weakref import WeakSet
 
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request, Tool
+from toolcalls.requests.conversation import Conversation, PastCall, Result, Turn, conversation_of
 from toolcalls.requests.evidence import Decision
 from toolcalls.requests.rewriting import Rewritten
-from toolcalls.requests.turns import Conversation, PastCall, Result, Turn, formats
 from toolcalls.values import rawjson
 from toolcalls.wires import Wire
 
@@ -181,11 +181,11 @@ class CallMemory:
         if not any(mark in body for mark in _KEPT.get(wire.name, ())):
             return (), ()
         try:
-            conversation, continues = formats()[wire.name].read(body), wire.request(body).continues
+            conversation = conversation_of(wire.name, body)
+            blocks = [block for turn in conversation.turns for block in turn.blocks]
         except (ValueError, RecursionError):
             return (), ()
-        blocks = [block for turn in conversation.turns for block in turn.blocks]
-        called = {block.id for block in blocks if isinstance(block, PastCall)}
+        called, continues = {block.id for block in blocks if isinstance(block, PastCall)}, conversation.continues
         results = dict.fromkeys(block.id for block in blocks if isinstance(block, Result))
         replies = (continues,) if continues and not self._tools.of(continues) else ()
         return tuple(id_ for id_ in results if id_ not in called and self[id_] is None), replies
@@ -242,17 +242,18 @@ def with_missing_calls(wire: str, conversation: Conversation, missing: Mapping[s
         turns.extend(row)
     said = f"{len(missing)} call{'' if len(missing) == 1 else 's'} in front of the results"
     note = f"{said}, since the server keeps the conversation and has them as text"
-    return Rewritten(replace(conversation, turns=tuple(turns)), (note,))
+    return Rewritten(conversation.changed(turns=turns), (note,))
 
 
-def missing_call_notes(wire: str, body: bytes, calls: CallMemory | None, *, rewrites: bool) -> tuple[str, ...]:
+def missing_call_notes(
+    wire: str, conversation: Conversation | None, calls: CallMemory | None, *, rewrites: bool
+) -> tuple[str, ...]:
     """Notes for a request that holds results without their calls, and is not rewritten."""
-    if not calls or (rewrites and wire == _TAKES_CALLS) or not any(mark in body for mark in _KEPT.get(wire, ())):
+    if not calls or conversation is None or (rewrites and wire == _TAKES_CALLS):
         return ()
-    try:
-        missing = missing_calls(formats()[wire].read(body), calls)
-    except (ValueError, RecursionError):
+    if not any(mark in conversation.body for mark in _KEPT.get(wire, ())):
         return ()
+    missing = missing_calls(conversation, calls)
     if not missing:
         return ()
     names = ", ".join(dict.fromkeys(call.name for call in missing.values()))

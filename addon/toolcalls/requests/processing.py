@@ -8,24 +8,24 @@ All are functions of the request alone, so the same request becomes the same byt
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+import msgspec
 
 from toolcalls.processors import LoopWatch, Processors
 from toolcalls.processors.access import Gate
 from toolcalls.processors.loops import HISTORY, EarlierCall
 from toolcalls.processors.reactors import Runner
 from toolcalls.processors.steering import rules_in_notices, steering_texts
+from toolcalls.requests.conversation import Block, Conversation, PastCall, Result, Text, Turn
 from toolcalls.requests.evidence import Decision
 from toolcalls.requests.rewriting import Rewritten, read_as_native
-from toolcalls.requests.turns import Block, Conversation, PastCall, Result, Text, Turn, formats
 from toolcalls.route import Loops, Route
 
 _TURNS = 64  # of the model, the latest: no loop that the guard looks for is longer
 
 
 def processors_for(
-    wire: str,
-    body: bytes,
+    conversation: Conversation | None,
     route: Route,
     decision: Decision,
     *,
@@ -34,27 +34,29 @@ def processors_for(
     run: Runner,
     tools: Iterable[str] = (),
 ) -> Processors | None:
-    """The processors of one exchange, None where the route has none that take part in it. `body` is the request's,
-    `tools` are the names of what it declares.
+    """The processors of one exchange, None where the route has none that take part in it. `tools` are the names of what
+    the request declares, `conversation` is it; None for a reply on its own.
     """
     if not route.processes or decision.kind == "observe":
         return None
     calls: tuple[EarlierCall, ...] = ()
     said: tuple[str, ...] = ()
     if route.loops is not None and route.loops.takes_part:
-        past = _recent_turns(wire, body, decision)
+        past = _recent_turns(conversation, decision)
         calls, said = _calls(past), _texts(past) if route.loops.message else ()
     return Processors(route, model=model, agent=agent, tools=tools, history=calls, said=said, run=run)
 
 
-def loop_watch_for(wire: str, body: bytes, route: Route, decision: Decision) -> LoopWatch | None:
+def loop_watch_for(conversation: Conversation | None, route: Route, decision: Decision) -> LoopWatch | None:
     """The loop guard that only reports, None where there is none. It reads the request only when it has to."""
     loops = route.loops
     if loops is None or loops.takes_part:
         return None
 
     def history(names: frozenset[str]) -> tuple[EarlierCall, ...]:
-        return _calls(_recent_turns(wire, body, decision)) if _may_repeat(body, loops, names) else ()
+        if conversation is None or not _may_repeat(conversation.body, loops, names):
+            return ()
+        return _calls(_recent_turns(conversation, decision))
 
     return LoopWatch(loops, history)
 
@@ -69,22 +71,14 @@ def _may_repeat(body: bytes, loops: Loops, names: frozenset[str]) -> bool:
     return fewest > 0 and any(not name.isascii() or body.count(name.encode()) >= fewest for name in own)
 
 
-def _recent_turns(wire: str, body: bytes, decision: Decision) -> Sequence[Turn]:
-    """The turns since the user's latest own words; () for a request that cannot be read, whose reply then is alone.
-
-    Of a long conversation only the end is read.
-    """
-    format_ = formats().get(wire)
-    if format_ is None:
+def _recent_turns(conversation: Conversation | None, decision: Decision) -> Sequence[Turn]:
+    """The turns since the user's latest own words. Of a long conversation only the end is read."""
+    if conversation is None:
         return ()
-    try:
-        conversation = format_.read(body)
-        starts = [place for place, turn in enumerate(conversation.turns) if turn.role == "assistant"]
-        if len(starts) > _TURNS:
-            conversation = replace(conversation, turns=conversation.turns[starts[-_TURNS] :])
-        return _since_user(conversation, decision)
-    except (ValueError, RecursionError):
-        return ()
+    starts = [place for place, turn in enumerate(conversation.turns) if turn.role == "assistant"]
+    if len(starts) > _TURNS:
+        conversation = conversation.changed(turns=conversation.turns[starts[-_TURNS] :])
+    return _since_user(conversation, decision)
 
 
 def _since_user(conversation: Conversation, decision: Decision) -> list[Turn]:
@@ -159,7 +153,8 @@ def without_blocked_tools(conversation: Conversation, gate: Gate | None) -> Rewr
     if choice in forbidden or (not tools and choice != "none"):
         choice = "auto"
     notes = [f"{name} is not offered ({refusal.rule})" for name, refusal in refused.items() if refusal is not None]
-    return Rewritten(replace(conversation, tools=tools, tool_choice=choice, opaque_tools=opaque_tools), tuple(notes))
+    made = conversation.changed(tools=tools, tool_choice=choice, opaque_tools=opaque_tools)
+    return Rewritten(made, tuple(notes))
 
 
 def with_steering_texts(conversation: Conversation, route: Route) -> Rewritten:
@@ -181,7 +176,7 @@ def with_steering_texts(conversation: Conversation, route: Route) -> Rewritten:
             due = list(_texts_after(turn, texts, notes))
     if due:
         turns.append(Turn("user", (Text("\n\n".join(due)),)))
-    return Rewritten(replace(conversation, turns=tuple(turns)), tuple(notes)) if notes else Rewritten(conversation)
+    return Rewritten(conversation.changed(turns=turns), tuple(notes)) if notes else Rewritten(conversation)
 
 
 def _texts_after(turn: Turn, texts: Mapping[str, str], notes: list[str]) -> Iterator[str]:
@@ -208,7 +203,7 @@ def _before(turn: Turn, texts: list[str]) -> Turn:
     at = max((place + 1 for place, block in enumerate(blocks) if isinstance(block, Result)), default=0)
     first = blocks[at] if at < len(blocks) else None
     if isinstance(first, Text) and first.raw is None:
-        blocks[at] = replace(first, text=f"{new}\n\n{first.text}")
+        blocks[at] = msgspec.structs.replace(first, text=f"{new}\n\n{first.text}")
     else:
         blocks.insert(at, Text(f"{new}\n\n" if at < len(blocks) else new))
     return turn.with_blocks(blocks)

@@ -11,11 +11,12 @@ from typing import Any, get_args
 from toolcalls.config import ConfigError, default_path, load
 from toolcalls.config.mistakes import did_you_mean
 from toolcalls.dialects import all_dialects
-from toolcalls.request import Request, Tool
+from toolcalls.request import Tool
+from toolcalls.requests.conversation import Conversation, conversation_of
 from toolcalls.route import Config, Mended, PolicyName, Side
 from toolcalls.streams import BadInput, read_json
 from toolcalls.tools.jobs import Job
-from toolcalls.wires import Wire, all_wires
+from toolcalls.wires import all_wires
 
 POLICIES: tuple[PolicyName, ...] = get_args(PolicyName)
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -66,10 +67,10 @@ def with_tools(own: Iterable[Tool], added: Iterable[Tool]) -> tuple[Tool, ...]:
     return tuple({tool.name: tool for tool in (*own, *added)}.values())
 
 
-def request_of(wire: Wire, text: str, where: str = "request") -> Request:
-    """A request body as its wire reads it. `where` is what a message calls it."""
+def conversation_in(wire: str, text: str, where: str = "request") -> Conversation:
+    """The request of a wire that a text is. `where` is what a message calls it."""
     try:
-        return wire.request(text.encode("utf-8", "surrogatepass"))
+        return conversation_of(wire, text.encode("utf-8", "surrogatepass"))
     except ValueError as error:
         raise BadInput(f"{where}: {error}") from error
 

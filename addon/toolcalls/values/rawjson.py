@@ -121,6 +121,16 @@ def string(text: str) -> msgspec.Raw:
     return msgspec.Raw(quote(text).encode())
 
 
+def is_string(raw: object) -> bool:
+    """Whether raw JSON is a string."""
+    return isinstance(raw, str) or (isinstance(raw, bytes | msgspec.Raw) and bytes(raw).lstrip()[:1] == b'"')
+
+
+def is_list(raw: object) -> bool:
+    """Whether raw JSON is a list."""
+    return isinstance(raw, list) or (isinstance(raw, bytes | msgspec.Raw) and bytes(raw).lstrip()[:1] == b"[")
+
+
 def raw(payload: bytes) -> msgspec.Raw:
     """JSON bytes as a member."""
     return msgspec.Raw(payload)
@@ -147,7 +157,8 @@ def present(members: Fields) -> Fields:
     """The members that are not null. JSON of protocol buffers and botocore writes an absent member as null
     (https://protobuf.dev/programming-guides/json/), and servers that write all members of a class have many.
     """
-    return {key: member for key, member in members.items() if member != NULL} if NULL in members.values() else members
+    absent = [key for key, member in members.items() if member is None or member == NULL]
+    return without(members, *absent) if absent else members
 
 
 def without(members: Mapping[str, Any], *keys: str) -> Fields:

@@ -12,7 +12,6 @@ API holds replies of another one, its wire asks `all_wires` for that one by name
 
 In the folder of a wire the same job has the same name:
 
-    request           what a request declares: tools, choice, texts
     decoding          a reply's frames as events
     stream, whole     the frames of a streamed reply, or the body of a whole one, encoded from changed events
     answer            a reply of our own making, for an error that quotes a call
@@ -28,11 +27,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Defect, Event, MovedCalls, Reason, Text
-from toolcalls.request import Request, Tool
+from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.wires.answers import Answer, Answering
 from toolcalls.wires.frames import Form
@@ -225,8 +224,6 @@ class Wire:
 
     name              in configuration and files
     path              what request paths end in; proxies and gateways put their own prefixes before it
-    request           what reading a reply needs to know of its request, from the request's body; raises ValueError for
-                      a body of another API
     stream, whole     make a codec for one reply, streamed or whole
     events            makes a decoder for a stream that is only read, where the codec keeps each frame until it is
                       encoded; None where the codec can do it
@@ -246,7 +243,6 @@ class Wire:
 
     name: str
     path: str
-    request: Callable[[bytes], Request]
     stream: Callable[[], Codec]
     whole: Callable[[], Codec]
     events: Callable[[], Decoder] | None = None
@@ -345,41 +341,18 @@ def model_in(path: str) -> str:
     return unquote(found[1]) if found else ""
 
 
-def function_tools(value: object) -> Iterator[Tool]:
-    """The function tools of a request's `tools` in OpenAI's form; what is not one is passed over."""
-    for item in value if isinstance(value, list) else ():
-        function = item.get("function") if isinstance(item, dict) else None
-        name = function.get("name") if isinstance(function, dict) else None
-        if isinstance(function, dict) and isinstance(name, str) and name:
-            schema, about = function.get("parameters"), function.get("description")
-            yield Tool(name, schema if isinstance(schema, dict) else {}, about if isinstance(about, str) else "")
-
-
-def custom_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """A custom tool's free text as a schema. The grammar that it must keep to, if any, is described in words."""
-    form = tool.get("format")
-    grammar = form.get("grammar", form) if isinstance(form, dict) else None  # Chat has an object more
-    about: dict[str, Any] = {"type": "string"}
-    if isinstance(grammar, dict) and isinstance(definition := grammar.get("definition"), str):
-        about["description"] = f"Text of this {grammar.get('syntax') or 'grammar'} grammar:\n{definition}"
-    return {"type": "object", "properties": {"input": about}, "required": ["input"]}
-
-
 # Files of this room that are no wire.
 SHARED = frozenset(
     {
         "answers",
         "bedrock_runtime",
-        "constrained_text",
         "content_blocks",
-        "declared_tools",
         "envelope",
         "eventstream",
         "frames",
         "mending",
         "ollama_answer",
         "replacement",
-        "session_ids",
         "translation",
         "vertex",
     }

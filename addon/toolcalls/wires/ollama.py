@@ -16,7 +16,7 @@ has an id where its upstream gave it one.
 A few lines over 300: the API is one kind of object, and what is read, mended and written of it belongs together.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -33,16 +33,13 @@ from toolcalls.events import (
     Text,
     Withdrawn,
 )
-from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import is_object
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires import Part, Undivided, Wire, calls_first, function_tools, ollama_answer
-from toolcalls.wires.constrained_text import is_constrained
+from toolcalls.wires import Part, Undivided, Wire, calls_first, ollama_answer
 from toolcalls.wires.content_blocks import CompleteCalls
 from toolcalls.wires.mending import Ids, Mended, Mending, as_object
 from toolcalls.wires.replacement import WholeCall
-from toolcalls.wires.session_ids import session_in
 
 _LANE = 0
 _WORDS = {"tool_calls": "stop"}
@@ -311,38 +308,8 @@ def _string(text: str) -> Any:
     return rawjson.string(text) if text else _EMPTY
 
 
-def request_of(body: bytes) -> Request:
-    """Tools (in OpenAI's form), and the messages' texts by role. There is no choice among tools in this API."""
-    fields = rawjson.loaded(body)
-    if not isinstance(fields, dict) or not isinstance(fields.get("messages", []), list):
-        raise ValueError("the request body has no list `messages`")
-    messages = [message for message in fields.get("messages", []) if isinstance(message, dict)]
-
-    def texts(*roles: str) -> tuple[str, ...]:
-        found = (message.get("content") for message in messages if message.get("role") in roles)
-        return tuple(text for text in found if isinstance(text, str) and text)
-
-    model = fields.get("model")
-    return Request(
-        tools=tuple(function_tools(fields.get("tools"))),
-        model=model if isinstance(model, str) else "",
-        system="\n".join(texts("system")),
-        assistant=texts("assistant"),
-        quotable=texts("user", "tool"),
-        prefill=texts("assistant")[-1:] if _is_prefill(messages) else (),
-        response_format=bool(fields.get("format")) or is_constrained(fields),
-        session=session_in(fields),
-    )
-
-
-def _is_prefill(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the last message is a non-empty one of the assistant."""
-    last = messages[-1] if messages else {}
-    return last.get("role") == "assistant" and isinstance(last.get("content"), str) and bool(last["content"])
-
-
 WIRE = Wire(
-    "ollama", "/api/chat", request_of, partial(_Codec, streamed=True), partial(_Codec, streamed=False),
+    "ollama", "/api/chat", partial(_Codec, streamed=True), partial(_Codec, streamed=False),
     answer=ollama_answer.whole, answering=ollama_answer.Answering,
     mends_stream=_Mender, mends_whole=_Mender, calls_are_whole=True, streams_lines=True,
 )  # fmt: skip

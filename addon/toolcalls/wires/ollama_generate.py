@@ -5,10 +5,8 @@ place for calls, so nothing is ever changed; the verdicts say what a call would 
 """
 
 from toolcalls.events import Finish, Reasoning, Text
-from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.wires import Part, ReadOnlyCodec, Wire
-from toolcalls.wires.session_ids import session_in
 
 
 class _Codec(ReadOnlyCodec):
@@ -29,20 +27,4 @@ class _Codec(ReadOnlyCodec):
         return parts
 
 
-def request_of(body: bytes) -> Request:
-    """The prompt, and the system text."""
-    fields = rawjson.loaded(body)
-    if not isinstance(fields, dict):
-        raise ValueError("the request body is not an object")
-    model, system, prompt = (fields.get(key) for key in ("model", "system", "prompt"))
-    return Request(
-        model=model if isinstance(model, str) else "",
-        system=system if isinstance(system, str) else "",
-        quotable=(prompt,) if isinstance(prompt, str) and prompt else (),
-        response_format=bool(fields.get("format")),
-        carries_calls=False,
-        session=session_in(fields),
-    )
-
-
-WIRE = Wire("ollama_generate", "/api/generate", request_of, _Codec, _Codec)  # a whole reply is a line
+WIRE = Wire("ollama_generate", "/api/generate", _Codec, _Codec)  # a whole reply is a line

@@ -9,10 +9,8 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from toolcalls.events import Finish, Text
-from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.wires import STREAM_END, Part, ReadOnlyCodec, Wire
-from toolcalls.wires.session_ids import session_in
 
 
 class _Codec(ReadOnlyCodec):
@@ -44,21 +42,6 @@ class _Codec(ReadOnlyCodec):
             yield lane, Finish(reason)
 
 
-def request_of(body: bytes) -> Request:
-    """The prompt, or the prompts; token ids are no text."""
-    fields = rawjson.loaded(body)
-    if not isinstance(fields, dict):
-        raise ValueError("the request body is not an object")
-    model, prompt = fields.get("model"), fields.get("prompt")
-    prompts = prompt if isinstance(prompt, list) else [prompt]
-    return Request(
-        model=model if isinstance(model, str) else "",
-        quotable=tuple(text for text in prompts if isinstance(text, str) and text),
-        carries_calls=False,
-        session=session_in(fields),
-    )
-
-
 class _OpenAICompletions(Wire):
     """The wire."""
 
@@ -69,5 +52,5 @@ class _OpenAICompletions(Wire):
 
 
 WIRE = _OpenAICompletions(
-    "openai_completions", "/completions", request_of, partial(_Codec, streamed=True), partial(_Codec, streamed=False)
+    "openai_completions", "/completions", partial(_Codec, streamed=True), partial(_Codec, streamed=False)
 )

@@ -15,9 +15,9 @@ from toolcalls.flows.cases.dialect_cases import DialectCase, pieces
 from toolcalls.flows.judging import Recorded, decoded_events
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request
+from toolcalls.requests.conversation import conversation_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import PolicyName, Route, Taken
-from toolcalls.wires import all_wires
 
 # Settings of a route that a case can say.
 _SETTINGS = (
@@ -163,7 +163,7 @@ def _request(example: Example) -> Request:
     body = {"messages": [], **example.request}
     if example.tools:
         body["tools"] = example.openai_tools
-    return all_wires()[_WIRE].request(json.dumps(body).encode("utf-8", "surrogatepass"))
+    return conversation_of(_WIRE, json.dumps(body).encode("utf-8", "surrogatepass")).request
 
 
 def _outcome(reader: Reader, texts: Sequence[str], *, cut: bool) -> Outcome:

@@ -78,7 +78,7 @@ class QuotableTexts:
 
     def extend(self, plan: ExchangePlan) -> ExchangePlan:
         """The next turn's plan, with what all turns so far have sent."""
-        self._texts += plan.call_policy.request.quotable
+        self._texts += tuple(plan.call_policy.request.quotable)
         while sum(map(len, self._texts)) > _REMEMBERED:
             self._texts = self._texts[1:]
         request = replace(plan.call_policy.request, quotable=self._texts)

@@ -25,9 +25,9 @@ from toolcalls.mitm.in_progress import tap_of
 from toolcalls.mitm.views.calls import summed_up, what_is_done
 from toolcalls.mitm.views.lines import below, clipped, field, folded, pretty, quoted, remark, title, wrapped
 from toolcalls.mitm.views.message import report_of
-from toolcalls.mitm.views.shortening import MAX_MESSAGES, Reduced, reduced
+from toolcalls.mitm.views.shortening import Reduced, reduced
 from toolcalls.request import Request, Tool
-from toolcalls.requests.turns import Conversation, PastCall, Result, Text, Turn, formats
+from toolcalls.requests.conversation import Conversation, PastCall, Result, Text, Turn, conversation_of
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import wire_of
 
@@ -54,15 +54,14 @@ class ConversationView(contentviews.Contentview):
         came = _asked(flow, metadata)
         small = reduced(data)
         body = small.body
-        asked = wire.request(body)
-        format_ = formats().get(wire.name)
-        sent = format_.read(body) if format_ is not None else None
-        client = format_.read(reduced(came).body) if format_ is not None and came is not None else None
+        sent = conversation_of(wire.name, body)
+        asked = sent.request
+        client = conversation_of(wire.name, reduced(came).body) if came is not None else None
         lines = [
             *_head(flow, wire.name, asked, small, came, len(data)),
             " ",
-            *_tools(sent.tools if sent is not None else asked.tools, asked.tool_choice, client),
-            *(_messages(sent, client, small) if sent is not None else _texts(asked)),
+            *_tools(sent.tools, sent.tool_choice, client),
+            *_messages(sent, client, small),
         ]
         return "\n".join(line or " " for line in lines)
 
@@ -153,20 +152,6 @@ def _messages(sent: Conversation, client: Conversation | None, small: Reduced) -
         shower = _Turns(client, Reduced(b""))
         for turn in lost:
             yield from shower.lines(turn)
-
-
-def _texts(asked: Request) -> Iterator[str]:
-    """A request whose messages nobody here can tell apart: what is known of it."""
-    for what, texts in (
-        ("SYSTEM", (asked.system,) if asked.system else ()),
-        ("THE MODEL'S EARLIER TURNS", asked.assistant),
-        ("USER MESSAGES AND TOOL RESULTS", asked.quotable),
-    ):
-        if texts:
-            for number, text in enumerate(texts[-MAX_MESSAGES:], max(0, len(texts) - MAX_MESSAGES) + 1):
-                which = title(f"{what}  {number} of {len(texts)}")
-                yield from below(which, 4, wrapped(folded(text, lines=20, tail=4, size=2048)))
-                yield " "
 
 
 class _Turns:

@@ -17,6 +17,7 @@ depends on a later one, so that a prompt cache finds its prefix. What is rewritt
 from collections.abc import Mapping
 
 from toolcalls.reading.policy import CallPolicy
+from toolcalls.requests.conversation import Conversation
 from toolcalls.requests.evidence import Decision
 from toolcalls.requests.rewriting.leaks import NOT_EXECUTED, lift_leaked_calls
 from toolcalls.requests.rewriting.lift import NATIVELY, lift
@@ -24,7 +25,6 @@ from toolcalls.requests.rewriting.lower import lower
 from toolcalls.requests.rewriting.notes import Rewritten
 from toolcalls.requests.rewriting.to_native import read_as_native
 from toolcalls.requests.rewriting.translate import translate
-from toolcalls.requests.turns import Conversation
 
 # The dialect for a text upstream whose route names none: the form that most open models know.
 _DEFAULT_DIALECT = "hermes"

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from toolcalls.reading.policy import CallPolicy
+from toolcalls.requests.conversation import Conversation, Other, PastCall, Result, Text, Turn
 from toolcalls.requests.rewriting.notes import Rewritten, counted
 from toolcalls.requests.rewriting.to_native import (
     as_native,
 )
-from toolcalls.requests.turns import Conversation, Other, PastCall, Result, Text, Turn
 from toolcalls.text.request_text import RequestText
 from toolcalls.values import rawjson
 from toolcalls.values.toolbox import Toolbox
@@ -35,7 +35,7 @@ def lift_leaked_calls(conversation: Conversation, call_policy: CallPolicy) -> Re
             calls += len(leaked)
             turns.append(Turn("tool", tuple(Result(call.id, NOT_EXECUTED) for call in leaked)))
     notes = (f"{counted(calls, 'leaked call')} to native",) if calls else ()
-    return Rewritten(replace(conversation, turns=tuple(turns)), notes) if notes else Rewritten(conversation)
+    return Rewritten(conversation.changed(turns=turns), notes) if notes else Rewritten(conversation)
 
 
 def _texts_of(turn: Turn) -> Iterator[str]:

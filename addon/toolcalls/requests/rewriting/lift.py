@@ -1,9 +1,9 @@
 """For a text client of a native upstream: tools come out of the prompt, past calls and results become native."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from toolcalls.request import Tool
+from toolcalls.requests.conversation import Conversation, PastCall, Turn
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.requests.rewriting.notes import Rewritten, counted, listed, notes_of
 from toolcalls.requests.rewriting.system_prompt import add_to_system_prompt
@@ -13,7 +13,6 @@ from toolcalls.requests.rewriting.to_native import (
     calls_of,
     results_in_reply_to,
 )
-from toolcalls.requests.turns import Conversation, PastCall, Turn
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing import prompting
 
@@ -63,5 +62,5 @@ def lift(conversation: Conversation, dialect: str, tools: Sequence[Tool] = (), *
         *(f"no stop at {listed([text])}, with which calls in {dialect} end" for text in stops),
     )
     stop = tuple(text for text in conversation.stop if text not in stops)
-    made = replace(conversation, turns=tuple(turns), tools=tools, stop=stop)
-    return Rewritten(replace(made, parallel=conversation.parallel and not one_call), notes)
+    parallel = conversation.parallel and not one_call
+    return Rewritten(conversation.changed(turns=turns, tools=tools, stop=stop, parallel=parallel), notes)

@@ -1,13 +1,14 @@
 """For a native client of a text upstream: tools go into the prompt, past calls and results become text."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 
+from msgspec import structs
+
+from toolcalls.requests.conversation import Conversation, PastCall, Result, Text, Turn
 from toolcalls.requests.rewriting.notes import Rewritten, counted, listed, notes_of
 from toolcalls.requests.rewriting.system_prompt import add_to_system_prompt, tool_prompt
 from toolcalls.requests.rewriting.to_text import calls_as_text, joined, results_as_text
-from toolcalls.requests.turns import Conversation, PastCall, Result, Text, Turn
 from toolcalls.route import Route
 from toolcalls.shapes import Unwritable
 from toolcalls.values import rawjson
@@ -49,7 +50,11 @@ def lower(conversation: Conversation, dialect: str, route: Route, known: Mapping
     if conversation.tools:
         turns = add_to_system_prompt(turns, tool_prompt(conversation, dialect), own_turn=conversation.own_system_prompt)
         notes = (f"{counted(len(conversation.tools), 'tool')} into the prompt ({dialect})", *notes)
-    return Rewritten(Conversation(tuple(turns), stop=conversation.stop), notes) if notes else Rewritten(conversation)
+    return (
+        Rewritten(conversation.changed(turns=turns, tools=(), tool_choice="auto", parallel=True), notes)
+        if notes
+        else Rewritten(conversation)
+    )
 
 
 def _without_other_tools(conversation: Conversation, dialect: str) -> tuple[Conversation, tuple[str, ...]]:
@@ -76,7 +81,7 @@ def _without_other_tools(conversation: Conversation, dialect: str) -> tuple[Conv
             why = "with it" if notes else "since no tool has that name"
             notes.append(f"the choice of {choice} is left out {why}")
         choice = "auto"
-    return replace(conversation, tools=tools, tool_choice=choice, opaque_tools=()), tuple(notes)
+    return conversation.changed(tools=tools, tool_choice=choice, opaque_tools=()), tuple(notes)
 
 
 def _with_results_joined(turns: Sequence[Turn]) -> Iterator[Turn]:
@@ -100,7 +105,7 @@ def _in_call_order(turn: Turn, results: Sequence[Result], places: Mapping[str, i
     rest = iter(sorted_)
     return turn.with_blocks(
         [
-            replace(next(rest), cache_control=block.cache_control) if isinstance(block, Result) else block
+            structs.replace(next(rest), cache_control=block.cache_control) if isinstance(block, Result) else block
             for block in turn.blocks
         ]
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.requests.turns import Conversation
+from toolcalls.requests.conversation import Conversation
 
 _NAME, _NAMES = 64, 16  # characters of a name, and names, that a note says
 

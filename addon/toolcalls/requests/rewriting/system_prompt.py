@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from toolcalls.requests.turns import Conversation, Text, Turn
+from toolcalls.requests.conversation import Conversation, Text, Turn
 from toolcalls.writing import prompting
 
 

@@ -1,7 +1,6 @@
 """Past calls and results in a dialect's text as native ones."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event
@@ -10,8 +9,8 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.reading.unopened_reasoning import holds_closer
 from toolcalls.request import Request
+from toolcalls.requests.conversation import Block, Conversation, PastCall, Result, Text, Turn
 from toolcalls.requests.prompt_tools import tools_in
-from toolcalls.requests.turns import Block, Conversation, PastCall, Result, Text, Turn
 from toolcalls.route import Route
 from toolcalls.text.markdown import Position
 from toolcalls.values.toolbox import Toolbox
@@ -34,7 +33,7 @@ def read_as_native(conversation: Conversation, dialect: str) -> Conversation:
             open_calls = calls_of(turns[-1])
         else:
             turns.extend([turn] if answered is None else answered)
-    return replace(conversation, turns=tuple(turns))
+    return conversation.changed(turns=turns)
 
 
 def any_name_policy(dialect: str) -> CallPolicy:

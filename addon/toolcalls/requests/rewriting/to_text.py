@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from toolcalls.dialects import all_dialects
-from toolcalls.requests.turns import Block, PastCall, Result, Text, Turn
+from toolcalls.requests.conversation import Block, PastCall, Result, Text, Turn
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values import rawjson

@@ -1,12 +1,10 @@
 """For a client and an upstream that write calls in two dialects: past calls and results change their dialect."""
 
-from dataclasses import replace
-
+from toolcalls.requests.conversation import Conversation, PastCall, Turn
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.requests.rewriting.notes import Rewritten, counted
 from toolcalls.requests.rewriting.to_native import any_name_policy, as_native, calls_of, results_in_reply_to
 from toolcalls.requests.rewriting.to_text import calls_as_text, joined, results_as_text
-from toolcalls.requests.turns import Conversation, PastCall, Turn
 from toolcalls.route import Route
 from toolcalls.values.toolbox import Toolbox
 
@@ -34,4 +32,4 @@ def translate(conversation: Conversation, spoken: str, dialect: str, route: Rout
             turns.append(turn.with_blocks(made.blocks))
         open_calls = ()
     notes = (f"{counted(calls, 'past call')} from {spoken} to {dialect}",) if calls else ()
-    return Rewritten(replace(conversation, turns=tuple(turns)), notes)
+    return Rewritten(conversation.changed(turns=turns), notes)

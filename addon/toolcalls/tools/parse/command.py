@@ -21,17 +21,16 @@ from toolcalls.streams import BadInput, as_json, decode, encode, read_input, wri
 from toolcalls.text.markdown import Position
 from toolcalls.tools.jobs import Job, run_jobs
 from toolcalls.tools.options import (
+    conversation_in,
     dialects_of,
     patterns_of,
     policy_of,
     read_tools,
-    request_of,
     tools_of,
     with_tools,
 )
 from toolcalls.tools.parse.display import lines_of
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.wires import all_wires
 from toolcalls.writing.writer import calls_in
 
 # Finish reasons after which no call is completed, as wires name them, and "cut" for a broken connection.
@@ -110,7 +109,7 @@ def parsed(pieces: Iterable[str], call_policy: CallPolicy, *, cut: bool, whole: 
 
 def _job(job: Job, arguments: Namespace, route: Route, tools: tuple[Tool, ...]) -> dict[str, Any]:
     """One job's result. Members that it lacks are as on the command line."""
-    request = request_of(all_wires()["openai_chat"], _body(job)) if "request" in job else Request()
+    request = conversation_in("openai_chat", _body(job)).request if "request" in job else Request()
     declared = tools_of(job.value("tools")) if "tools" in job else tools
     asked = replace(
         route,

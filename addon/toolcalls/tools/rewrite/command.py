@@ -32,12 +32,12 @@ from toolcalls.route import VTC_CLIENT_PATTERNS, Config, Route
 from toolcalls.streams import BadInput, as_json, open_input, print_error, read_json, write_output
 from toolcalls.tools.jobs import Job, run_jobs
 from toolcalls.tools.options import (
+    conversation_in,
     dialects_of,
     mended_of,
     one_of,
     patterns_of,
     policy_of,
-    request_of,
     side_of,
     tools_of,
     with_tools,
@@ -132,12 +132,10 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes, answers: Form | None
     """
     wire = _wire(job, given)
     form, is_error = answers or _form(job, given, wire, head), answers is None and _is_error(job)
-    body = b""
+    asked = None
     if "request" in job:
-        request = request_of(wire, job.raw("request"), given["request"] or "request")
-        body = job.raw("request").encode("utf-8", "surrogatepass")
-    else:
-        request = wire.unasked(head, form) or Request()
+        asked = conversation_in(wire.name, job.raw("request"), given["request"] or "request")
+    request = (wire.unasked(head, form) or Request()) if asked is None else asked.request
     if "tools" in job:
         request = replace(request, tools=with_tools(request.tools, tools_of(job.value("tools"))))
     config: Config | None = given["config"]
@@ -146,13 +144,11 @@ def _exchange(job: Job, given: dict[str, Any], head: bytes, answers: Form | None
     patterns = config.vtc_client_patterns if config is not None else VTC_CLIENT_PATTERNS
     decision = decide(route, request, {"user-agent": agent} if agent else {}, patterns)
     call_policy, tools = call_policy_of(route, request, decision)
-    seed = blake2b(body, digest_size=16).digest() if body else b""
+    seed = b"" if asked is None else blake2b(asked.body, digest_size=16).digest()
     if is_error:  # it passes as it is, and only what it quotes is looked at
         decision = replace(decision, kind="observe")
-    processors = processors_for(
-        wire.name, body, route, decision, model=request.model, agent=agent, run=RUNNER, tools=tools.names
-    )
-    watch = loop_watch_for(wire.name, body, route, decision) if config is not None else None
+    processors = processors_for(asked, route, decision, model=request.model, agent=agent, run=RUNNER, tools=tools.names)
+    watch = loop_watch_for(asked, route, decision) if config is not None else None
     return Exchange(
         wire, call_policy, decision, tools, form=form, seed=seed, processors=processors, watch=watch,
         is_error=is_error,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher, unified_diff
 
 from toolcalls.insight.redaction import redacted_text
-from toolcalls.requests.turns import Conversation, Result, Text, formats
+from toolcalls.requests.conversation import Conversation, Result, Text, conversation_of
 from toolcalls.tools.serve.recording import WEBSOCKET, Asked, Recording
 from toolcalls.values import rawjson
 from toolcalls.wires import Wire, model_in, wire_of
@@ -58,25 +58,17 @@ def asked(method: str, path: str, body: bytes) -> Asked:
     known = Asked(method, wire.name, model=model if isinstance(model, str) else model_in(path), kind=kind)
     found = _conversation(wire, body)
     if found is None:
-        return replace(known, user=_prompt(wire, body))
+        return replace(known, user=body.decode("utf-8", "backslashreplace"))
     tools = sorted({tool.name for tool in found.tools} | {tool.name for tool in found.opaque_tools})
     return replace(known, tools=tuple(tools), user=_user(found), results=_results(found), turns=len(found.turns))
 
 
 def _conversation(wire: Wire, body: bytes) -> Conversation | None:
-    format_ = formats().get(wire.name)
     try:
-        return None if format_ is None else format_.read(body)
-    except (ValueError, TypeError, RecursionError):  # as `conversation.request_summary`: it is compared as it stands
+        conversation = conversation_of(wire.name, body)
+        return conversation if conversation.turns else None
+    except (ValueError, RecursionError):  # as `conversation.request_summary`: it is compared as it stands
         return None
-
-
-def _prompt(wire: Wire, body: bytes) -> str:
-    """What an API without messages is asked, or a body that cannot be read."""
-    try:
-        return "\n".join(wire.request(body).quotable)
-    except (ValueError, TypeError, RecursionError):
-        return body.decode("utf-8", "backslashreplace")
 
 
 def _user(conversation: Conversation) -> str:

@@ -24,7 +24,6 @@ off. In a whole reply such text is with the text before the calls, or in the pla
 Reasoning from the text becomes a thinking block with an empty signature, as servers of open models write it. Thinking,
 redacted thinking, signatures, citations and the blocks of the provider's tools pass untouched.
 
-    request        what a request declares
     blocks         the content of a message, and why it ended
     block_places   to which block clients add a piece of arguments
     decoding       a stream's frames as events
@@ -39,7 +38,6 @@ redacted thinking, signatures, citations and the blocks of the provider's tools 
 from toolcalls.wires import Wire
 from toolcalls.wires.anthropic import answer
 from toolcalls.wires.anthropic.mending import StreamMender, WholeMender
-from toolcalls.wires.anthropic.request import request_of
 from toolcalls.wires.anthropic.stream import Stream
 from toolcalls.wires.anthropic.whole import Whole
 from toolcalls.wires.vertex import publisher_of
@@ -54,7 +52,7 @@ class _Anthropic(Wire):
 
 
 WIRE = _Anthropic(
-    "anthropic", "/v1/messages", request_of, Stream, Whole,
+    "anthropic", "/v1/messages", Stream, Whole,
     answer=answer.whole, answering=answer.Answering,
     mends_stream=StreamMender, mends_whole=WholeMender, event_name="type", sequential_lanes=True, says_calls=True,
     call_id_prefix="toolu_",

@@ -15,7 +15,6 @@ middle of a stream ends the reply.
     bodies        which API a body belongs to
     codec         the codec, the mender and the answer of that API
     completions   the texts of completions
-    request       what a request declares
 """
 
 from functools import partial
@@ -24,7 +23,6 @@ from typing import ClassVar
 from toolcalls.request import Request
 from toolcalls.wires.bedrock import codec
 from toolcalls.wires.bedrock.bodies import api_of_reply
-from toolcalls.wires.bedrock.request import request_of
 from toolcalls.wires.bedrock_runtime import BedrockRuntime
 from toolcalls.wires.frames import FRAMES, Form
 
@@ -43,7 +41,7 @@ class _Invoke(BedrockRuntime):
 
 
 WIRE = _Invoke(
-    "bedrock", "/invoke", request_of, partial(codec.Codec, streamed=True), partial(codec.Codec, streamed=False),
+    "bedrock", "/invoke", partial(codec.Codec, streamed=True), partial(codec.Codec, streamed=False),
     answer=codec.answer, answering=codec.Answering,
     mends_stream=partial(codec.Mender, streamed=True), mends_whole=partial(codec.Mender, streamed=False),
     sequential_lanes=True, says_calls=True, call_id_prefix="toolu_bdrk_", form_in_path=True,

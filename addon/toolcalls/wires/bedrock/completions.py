@@ -7,11 +7,9 @@ text and for why it ended.
 from collections.abc import Iterator
 
 from toolcalls.events import Finish, Text
-from toolcalls.request import Request
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, ReadOnlyCodec
-from toolcalls.wires.session_ids import session_in
 
 _LISTS = ("outputs", "results", "generations", "completions", "choices")  # of several replies
 _TEXTS = ("generation", "outputText", "completion", "text")
@@ -44,16 +42,3 @@ class Completions(ReadOnlyCodec):
         reason = reason or rawjson.word(rawjson.fields(fields.get("finishReason")), "reason")
         if reason or not self._streamed or rawjson.value(fields.get("is_finished")) is True:
             yield lane, Finish(_WORDS.get(reason, reason))
-
-
-def request_of(body: bytes) -> Request:
-    """The prompt. Raises ValueError for what has none."""
-    fields = rawjson.loaded(body)
-    prompts = [fields[key] for key in ("prompt", "inputText") if key in fields] if isinstance(fields, dict) else []
-    if not prompts:
-        raise ValueError("the request body has neither `messages` nor a prompt")
-    return Request(
-        quotable=tuple(text for text in prompts if isinstance(text, str) and text),
-        carries_calls=False,
-        session=session_in(fields),
-    )

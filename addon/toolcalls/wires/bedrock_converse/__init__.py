@@ -13,13 +13,11 @@ images, the provider's own tools, padding) goes along as it came. An event that 
     streamed      events of a stream, in the words of Messages and back
     whole         a whole reply, likewise
     codec         the codec, the mender and the answer around those of Messages
-    request       what a request declares
 """
 
 from typing import ClassVar
 
 from toolcalls.wires.bedrock_converse import codec
-from toolcalls.wires.bedrock_converse.request import request_of
 from toolcalls.wires.bedrock_runtime import BedrockRuntime
 from toolcalls.wires.frames import Form
 
@@ -32,7 +30,7 @@ class _Converse(BedrockRuntime):
 
 
 WIRE = _Converse(
-    "bedrock_converse", "/converse", request_of, codec.Stream, codec.TRANSLATION.whole,
+    "bedrock_converse", "/converse", codec.Stream, codec.TRANSLATION.whole,
     answer=codec.answer, answering=codec.Answering,
     mends_stream=codec.StreamMender, mends_whole=codec.TRANSLATION.mends_whole, sequential_lanes=True, says_calls=True,
     call_id_prefix="tooluse_", form_in_path=True,

@@ -13,7 +13,6 @@ broke off has no object for arguments, as it would where the reply met its limit
 
 Citations, plans, thinking and events that nobody knows pass as they came.
 
-    request        what a request declares, and it in the words of Chat Completions
     streamed       events in the words of Chat Completions, and new ones
     stream         the codec of a stream
     mending        its damaged native calls
@@ -25,12 +24,11 @@ Citations, plans, thinking and events that nobody knows pass as they came.
 from toolcalls.wires import Wire
 from toolcalls.wires.cohere import answer
 from toolcalls.wires.cohere.mending import StreamMender
-from toolcalls.wires.cohere.request import request_of
 from toolcalls.wires.cohere.stream import Stream
 from toolcalls.wires.cohere.whole import TRANSLATION
 
 WIRE = Wire(
-    "cohere", "/v2/chat", request_of, Stream, TRANSLATION.whole,
+    "cohere", "/v2/chat", Stream, TRANSLATION.whole,
     answer=answer.whole, answering=answer.Answering,
     mends_stream=StreamMender, mends_whole=TRANSLATION.mends_whole,
     event_name="type", shows_open_calls=True, says_calls=True,

@@ -24,6 +24,7 @@ from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, calls_first
 from toolcalls.wires.gemini.partial_args import put
 from toolcalls.wires.gemini.parts import (
+    RESULTS,
     arguments_of,
     has_only_content,
     is_text,
@@ -32,7 +33,6 @@ from toolcalls.wires.gemini.parts import (
     reason_of,
     unwrapped,
 )
-from toolcalls.wires.gemini.request import RESULTS
 
 # Finish reasons of replies whose call the server did not accept.
 _MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS"})

@@ -20,6 +20,8 @@ _WORDS = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "content
 # What a frame may hold beside its text and still go with it: each frame repeats these.
 _REPEATED = {"candidates", "usageMetadata", "modelVersion", "responseId", "createTime"}
 EMPTY = rawjson.string("")
+# Parts that hold what tools of the provider's own gave back.
+RESULTS = ("codeExecutionResult", "code_execution_result", "toolResponse", "tool_response")
 
 
 class Call:

@@ -16,14 +16,12 @@ without text is not sent.
     streamed      events of a stream, in the words of Messages and back
     whole         a whole reply, likewise
     codec         the codec, the mender and the answer around those of Messages
-    request       what a request declares
 """
 
 from urllib.parse import urlsplit
 
 from toolcalls.wires import Wire
 from toolcalls.wires.gemini_interactions import codec
-from toolcalls.wires.gemini_interactions.request import request_of
 
 
 class _Interactions(Wire):
@@ -36,7 +34,7 @@ class _Interactions(Wire):
 
 
 WIRE = _Interactions(
-    "gemini_interactions", "/interactions", request_of, codec.Stream, codec.TRANSLATION.whole,
+    "gemini_interactions", "/interactions", codec.Stream, codec.TRANSLATION.whole,
     answer=codec.answer, answering=codec.Answering,
     mends_stream=codec.StreamMender, mends_whole=codec.TRANSLATION.mends_whole,
     event_name="event_type", sequential_lanes=True, says_calls=True,

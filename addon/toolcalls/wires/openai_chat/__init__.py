@@ -13,7 +13,6 @@ To a client that declares its tools as `functions`, the first lifted call of a m
 
     calls         the forms of a call, and how each is written
     choices       the content of a choice, and why it ended
-    request       what a request declares
     entry_places  where SDKs put the entries of `tool_calls`
     decoding      a reply's frames as events
     mending       damaged native calls, as they should have come
@@ -25,7 +24,6 @@ To a client that declares its tools as `functions`, the first lifted call of a m
 from toolcalls.wires import Wire
 from toolcalls.wires.openai_chat import answer
 from toolcalls.wires.openai_chat.mending import StreamMender, WholeMender
-from toolcalls.wires.openai_chat.request import request_of
 from toolcalls.wires.openai_chat.stream import Stream
 from toolcalls.wires.openai_chat.whole import Whole
 from toolcalls.wires.vertex import publisher_of
@@ -42,7 +40,7 @@ class _OpenAIChat(Wire):
 
 
 WIRE = _OpenAIChat(
-    "openai_chat", "/chat/completions", request_of, Stream, Whole,
+    "openai_chat", "/chat/completions", Stream, Whole,
     answer=answer.whole, answering=answer.Answering,
     mends_stream=StreamMender, mends_whole=WholeMender, shows_open_calls=True, says_calls=True, stop_names_choice=True,
 )  # fmt: skip

@@ -21,7 +21,6 @@ Reasoning from the text becomes a reasoning item with `reasoning_text`, as serve
 that the client makes is one of the hub's (`calls`), with a form of its own where it is no function's: a custom tool
 that is called in text becomes a `custom_tool_call`. The items of hosted tools and MCP pass untouched.
 
-    request         what a request declares
     calls           the kinds of items that are calls of the client's
     items           messages, reasoning, the response around them
     mending         damaged native calls, as they should have come
@@ -44,7 +43,6 @@ from toolcalls.wires import Wire
 from toolcalls.wires.openai_responses import answer
 from toolcalls.wires.openai_responses.decoding import Events
 from toolcalls.wires.openai_responses.mending import StreamMender, WholeMender
-from toolcalls.wires.openai_responses.request import request_of
 from toolcalls.wires.openai_responses.stream import Stream
 from toolcalls.wires.openai_responses.whole import Whole
 
@@ -61,7 +59,6 @@ class _OpenAIResponses(Wire):
 WIRE = _OpenAIResponses(
     "openai_responses",
     "/responses",
-    request_of,
     Stream,
     Whole,
     Events,

@@ -10,28 +10,45 @@ items that are no messages stay as they came, reasoning with its `encrypted_cont
 became calls goes.
 
 Tools that the API has built in (web search, MCP, a shell) cannot be described in a prompt. Functions and custom tools
-in a namespace can, by the names that `WIRE.request` gives them; what is made of their calls names the namespace. Tools
+in a namespace can, by the names that `tools` gives them; what is made of their calls names the namespace. Tools
 that items declare (`additional_tools`) are described like the body's, and go with them.
 """
 
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from toolcalls.request import Request, Tool
-from toolcalls.requests.turns import Block, Conversation, OpaqueTool, Other, PastCall, Result, Role, Text, Turn
+from toolcalls.request import Tool
+from toolcalls.requests.conversation import (
+    Block,
+    Conversation,
+    OpaqueTool,
+    Other,
+    PastCall,
+    Result,
+    Role,
+    Text,
+    Turn,
+)
+from toolcalls.requests.declared_tools import RequestReader, custom_schema, tool_of
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires.openai_responses import WIRE
 from toolcalls.wires.openai_responses.calls import CUSTOM, input_of, kind_of
-from toolcalls.wires.openai_responses.request import DECLARING_ITEMS
+from toolcalls.wires.openai_responses.items import fetched
 
 _TOOL_KEYS = ("tools", "tool_choice", "parallel_tool_calls", "max_tool_calls")
 # The server keeps the conversation: a message of ours would be in it once more with each request. Instructions are
 # those of one request alone.
 _KEPT = ("previous_response_id", "conversation")
+# What a request is about. Without any of them it is none of this API's.
+_SUBJECTS = frozenset({"input", "instructions", "prompt", *_KEPT})
+# Items of a conversation that declare tools from there on: a client's (Codex's, with newer models), and what a search
+# for tools has found.
+_DECLARING_ITEMS = frozenset({"additional_tools", "tool_search_output"})
 _CHOICES = frozenset({"auto", "none", "required"})
 _TEXTS = frozenset({"input_text", "output_text", "text"})
 _OWN = frozenset({"function", "custom"})  # tools whose names and arguments are the request's own
@@ -43,92 +60,196 @@ _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant
 _ROLE_WORDS: dict[Role, str] = {"system": "developer", "user": "user", "tool": "user", "assistant": "assistant"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
+def _tools(value: object, space: str = "") -> Iterator[Tool]:
+    """The tools of a request that have a name and arguments of its own, also those in namespaces.
+
+    Others are passed over: no model after another server knows what a built-in tool is called with.
+    """
+    for item in rawjson.items(value):
+        tool = rawjson.fields(item)
+        kind = rawjson.word(tool, "type")
+        if kind == "namespace":
+            yield from _tools(tool.get("tools"), rawjson.word(tool, "name"))
+        elif kind in _OWN and (
+            made := tool_of(tool, custom_schema(tool) if kind == "custom" else tool.get("parameters"))
+        ):
+            yield replace(made, form=CUSTOM.form if kind == "custom" else "", space=space)
+
+
+def _once(tools: Iterable[Tool]) -> tuple[Tool, ...]:
+    """The tools, each as it was declared last: an item may declare again what an earlier one has."""
+    return tuple({(tool.space, tool.name): tool for tool in tools}.values())
+
+
+def _distinct(tools: tuple[Tool, ...]) -> tuple[Tool, ...]:
+    """The tools, those in namespaces with the namespace in front where the name is another tool's, too."""
+    count = Counter(tool.name for tool in tools)
+    return tuple(
+        replace(tool, name=f"{tool.space}.{tool.name}") if tool.space and count[tool.name] > 1 else tool
+        for tool in tools
+    )
+
+
+class _Field(msgspec.Struct, frozen=True):
     """The raw form of a turn that is a member of the body: `instructions`, or an `input` that is a string."""
 
     key: str
-    raw: msgspec.Raw
+    raw: Any
 
 
-class _ResponsesRequests:
-    def read(self, body: bytes) -> Conversation:
-        try:
-            asked = WIRE.request(body)
-            fields = rawjson.fields(body)
-            turns = tuple(_turns(fields, {tool.name for tool in asked.tools}))
-            opaque_tools = tuple(dict.fromkeys(_opaque_tools(_listed(fields))))
-            parallel = rawjson.value(fields.get("parallel_tool_calls")) is not False
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is not a Responses request: {error}") from error
-        return Conversation(
-            turns, asked.tools, asked.tool_choice, parallel, opaque_tools, own_system_prompt=_is_apart(fields)
-        )
+class ResponsesConversation(Conversation):
+    """A request of the Responses API."""
 
-    def write(self, body: bytes, conversation: Conversation) -> bytes:
-        fields: Fields = dict(rawjson.fields(body))
+    reader = RequestReader((*sorted(_SUBJECTS), "model", "tool_choice", "text"), _tools)
+
+    def check(self) -> None:
+        if not _SUBJECTS & self.given.keys():
+            raise ValueError("the request body has no `input`")
+
+    # --- reading
+
+    def read_turns(self, members: Mapping[str, Any]) -> Iterator[Turn]:
+        if instructions := rawjson.word(members, "instructions"):
+            yield Turn("system", (Text(instructions),), _Field("instructions", members["instructions"]))
+        given = members.get("input")
+        if rawjson.is_string(given):
+            yield Turn("user", (Text(rawjson.value(given)),), _Field("input", given))
+            return
+        names = frozenset(tool.name for tool in self.came.tools if tool.space)
+
+        def blocks(run: Sequence[Any]) -> Iterator[Block]:
+            return (block for raw in run for block in _blocks(raw, rawjson.fields(raw), names))
+
+        run: list[Any] = []  # the items of one turn
+        only_reasoning = False
+        before: Role = "user"
+        for raw in rawjson.items(given):
+            item = rawjson.fields(raw)
+            kind = _kind(item)
+            role = _role(kind, item)
+            # A message of the model goes on with its calls; reasoning is in front of it.
+            goes_on = role == before == "assistant" and (kind != "message" or only_reasoning)
+            if run and not goes_on:
+                yield Turn(before, blocks, tuple(run))
+                run = []
+            only_reasoning = kind == "reasoning" and (not run or only_reasoning)
+            before = role
+            run.append(raw)
+        if run:
+            yield Turn(before, blocks, tuple(run))
+
+    def fetched(self, raw: Any) -> Iterable[str]:
+        item = rawjson.fields(raw)
+        if not _kind(item).endswith("_call_output"):
+            return fetched(item)
+        return [block.text for block in map(_block, rawjson.items(item.get("output"))) if isinstance(block, Text)]
+
+    @cached_property
+    def _own_tools(self) -> tuple[Tool, ...]:
+        """The tools in items of the conversation."""
+        given = self.given.get("input")
+        items = [rawjson.fields(one) for one in given] if isinstance(given, list) else []
+        declaring = (one for one in items if rawjson.word(one, "type") in _DECLARING_ITEMS)
+        return _once(tool for one in declaring for tool in _tools(one.get("tools")))
+
+    @cached_property
+    def tools(self) -> tuple[Tool, ...]:
+        tools, choice = _once([*self.declared, *self._own_tools]), rawjson.fields(self.given.get("tool_choice"))
+        if rawjson.word(choice, "type") == "allowed_tools":
+            names = {rawjson.word(rawjson.fields(entry), "name") for entry in rawjson.items(choice.get("tools"))}
+            tools = tuple(tool for tool in tools if tool.name in names)
+        return _distinct(tools)
+
+    @property
+    def kept_tools(self) -> tuple[Tool, ...]:
+        return _distinct(self._own_tools)
+
+    @cached_property
+    def tool_choice(self) -> str:
+        """Of a tool that is built in, that is its type."""
+        value = self.given.get("tool_choice")
+        if not isinstance(value, dict):
+            return value if isinstance(value, str) else "auto"
+        if value.get("type") == "allowed_tools":
+            return rawjson.word(value, "mode") or "auto"
+        kind, name = value.get("type"), value.get("name")
+        if isinstance(kind, str) and kind not in {"", *_OWN}:
+            return kind
+        return name if kind and isinstance(name, str) else "required"
+
+    @cached_property
+    def parallel(self) -> bool:
+        return rawjson.value(self.fields.get("parallel_tool_calls")) is not False
+
+    @cached_property
+    def opaque_tools(self) -> tuple[OpaqueTool, ...]:
+        return tuple(dict.fromkeys(_opaque_tools(_listed(self.fields))))
+
+    @cached_property
+    def own_system_prompt(self) -> bool:
+        return not rawjson.word(self.given, "instructions") and any(map(self.given.get, _KEPT))
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether `text.format` asks for JSON: any type but text does."""
+        form = rawjson.fields(rawjson.fields(self.given.get("text")).get("format"))
+        return bool(form) and form.get("type", "text") != "text"
+
+    @property
+    def continues(self) -> str:
+        kept = self.given.get("previous_response_id") or self.given.get("conversation")
+        id_ = kept.get("id") if isinstance(kept, dict) else kept
+        return id_ if isinstance(id_, str) else ""
+
+    # --- writing
+
+    def written(self) -> bytes:
+        fields: Fields = dict(self.fields)
         said: list[Turn] = []
-        for turn in conversation.turns:
-            if turn.role == "system" and turn.raw is None and _is_apart(fields):
-                fields["instructions"] = rawjson.string("".join(_texts(turn)))
+        for turn in self.turns:
+            if turn.role == "system" and turn.raw is None and self.own_system_prompt:
+                fields["instructions"] = rawjson.string("".join(turn.texts))
             elif not (isinstance(turn.raw, _Field) and turn.raw.key == "instructions"):
                 said.append(turn)
             elif turn.changed:
-                fields["instructions"] = rawjson.string("".join(_texts(turn)))
+                fields["instructions"] = rawjson.string("".join(turn.texts))
         is_same = len(said) == 1 and isinstance(said[0].raw, _Field) and not said[0].changed
-        asked = WIRE.request(body)
-        known = _known(said, asked)
+        # The tools that new calls are of, by the calls' ids, where the request declares them.
+        tools = {tool.name: tool for tool in self.came.tools}
+        known = {call.id: tools[call.name] for call in self.calls if call.raw is None and call.name in tools}
         items = [item for turn in said for item in _items(turn, known)]
         if items and not is_same:
             fields["input"] = items
-        _set_tools_and_choice(fields, asked, conversation)
+        self._set_tools_and_choice(fields)
         return rawjson.written(fields)
+
+    def _set_tools_and_choice(self, fields: Fields) -> None:
+        gone, new = self.dropped, [_declared(tool) for tool in self.added]
+        if not self.tools and not self.opaque_tools:
+            for key in _TOOL_KEYS if gone else ():
+                fields.pop(key, None)
+            _keep_brought(fields, lambda _: ())
+            return
+        declared = rawjson.items(fields.get("tools"))
+        if new or (gone and declared):
+            fields["tools"] = [*_without(declared, gone), *new]
+        if gone:
+            _keep_brought(fields, lambda tools: _without(tools, gone))
+        if not self.parallel and rawjson.value(fields.get("parallel_tool_calls")) is not False:
+            fields["parallel_tool_calls"] = False
+        choice = rawjson.fields(fields.get("tool_choice"))
+        kind, word = rawjson.word(choice, "type"), self.tool_choice
+        if kind not in {"", "allowed_tools", *_OWN} and _own_name(choice) in gone:
+            fields["tool_choice"] = "auto"
+        elif word != self.came.tool_choice:
+            custom = any(tool.name == word and tool.form == CUSTOM.form for tool in self.tools)
+            named = {"type": "custom" if custom else "function", "name": word}
+            fields["tool_choice"] = word if word in _CHOICES else named
+        elif gone and kind == "allowed_tools":
+            fields["tool_choice"] = {**choice, "tools": list(_without(rawjson.items(choice.get("tools")), gone))}
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
-
-
-def _turns(fields: Fields, names: Container[str]) -> Iterator[Turn]:
-    """`names`: those of the request's tools."""
-    if instructions := rawjson.word(fields, "instructions"):
-        yield Turn("system", (Text(instructions),), _Field("instructions", fields["instructions"]))
-    given = fields.get("input")
-    if given is not None and _is_string(given):
-        yield Turn("user", (Text(rawjson.word(fields, "input")),), _Field("input", given))
-        return
-    run: list[tuple[msgspec.Raw, Fields]] = []
-    for raw in rawjson.items(given):
-        item = rawjson.fields(raw)
-        if run and not _goes_on(run, item):
-            yield _turn(run, names)
-            run = []
-        run.append((raw, item))
-    if run:
-        yield _turn(run, names)
-
-
-def _goes_on(run: Sequence[tuple[msgspec.Raw, Fields]], item: Fields) -> bool:
-    """Whether an item belongs to the same turn as those before it."""
-    if _role(run[-1][1]) != "assistant" or _role(item) != "assistant":
-        return False
-    return _kind(item) != "message" or all(_kind(before) == "reasoning" for _, before in run)
-
-
-def _turn(run: Sequence[tuple[msgspec.Raw, Fields]], names: Container[str]) -> Turn:
-    blocks = tuple(block for raw, item in run for block in _blocks(raw, item, names))
-    return Turn(_role(run[0][1]), blocks, tuple(raw for raw, _ in run))
-
-
-def _is_apart(fields: Fields) -> bool:
-    return not rawjson.word(fields, "instructions") and any(rawjson.value(fields.get(key)) for key in _KEPT)
-
-
-def _is_string(raw: msgspec.Raw) -> bool:
-    return bytes(raw).lstrip()[:1] == b'"'
-
-
-def _is_list(raw: msgspec.Raw) -> bool:
-    return bytes(raw).lstrip()[:1] == b"["
 
 
 def _kind(item: Fields) -> str:
@@ -136,9 +257,8 @@ def _kind(item: Fields) -> str:
     return rawjson.word(item, "type") or "message"
 
 
-def _role(item: Fields) -> Role:
+def _role(kind: str, item: Fields) -> Role:
     """The role of an item. An unknown item is the user's, in which nothing is looked for."""
-    kind = _kind(item)
     if kind == "additional_tools":
         return "system"
     if kind == "message":
@@ -148,13 +268,13 @@ def _role(item: Fields) -> Role:
     return "assistant" if kind == "reasoning" or kind.endswith("_call") else "user"
 
 
-def _blocks(raw: msgspec.Raw, item: Fields, names: Container[str]) -> Iterator[Block]:
+def _blocks(raw: Any, item: Fields, names: Container[str]) -> Iterator[Block]:
     kind, content = _kind(item), item.get("content")
     call = kind_of(item) if kind in _CALLS else None
-    if kind == "message" and content is not None and _is_string(content):
+    if kind == "message" and rawjson.is_string(content):
         if text := rawjson.word(item, "content"):
             yield Text(text)
-    elif kind == "message" and content is not None and _is_list(content):
+    elif kind == "message" and rawjson.is_list(content):
         yield from map(_block, rawjson.items(content))
     elif call is not None and (name := call.name(item)):
         full = f"{rawjson.word(item, 'namespace')}.{name}"
@@ -166,7 +286,7 @@ def _blocks(raw: msgspec.Raw, item: Fields, names: Container[str]) -> Iterator[B
         yield Other(raw)
 
 
-def _block(raw: msgspec.Raw) -> Text | Other:
+def _block(raw: Any) -> Text | Other:
     part = rawjson.fields(raw)
     text = rawjson.value(part.get("text"))
     if isinstance(text, str) and rawjson.word(part, "type") in _TEXTS:
@@ -174,11 +294,11 @@ def _block(raw: msgspec.Raw) -> Text | Other:
     return Other(raw)
 
 
-def _result(raw: msgspec.Raw, item: Fields) -> Result:
+def _result(raw: Any, item: Fields) -> Result:
     """What a tool answered. The local shell's names its call by its own `id`; a shell's has a part for each command."""
     output = item.get("output")
     id_ = rawjson.word(item, "call_id") or rawjson.word(item, "id")
-    if output is None or not _is_list(output):
+    if not rawjson.is_list(output):
         return Result(id_, rawjson.word(item, "output"), raw)
     if _kind(item) == "shell_call_output":
         said = [
@@ -197,23 +317,12 @@ def _result(raw: msgspec.Raw, item: Fields) -> Result:
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def _texts(turn: Turn) -> Iterator[str]:
-    return (block.text for block in turn.blocks if isinstance(block, Text))
-
-
-def _known(turns: Sequence[Turn], asked: Request) -> dict[str, Tool]:
-    """The tools that new calls are of, by the calls' ids, where the request declares them."""
-    tools = {tool.name: tool for tool in asked.tools}
-    calls = (block for turn in turns for block in turn.blocks if isinstance(block, PastCall))
-    return {call.id: tools[call.name] for call in calls if call.raw is None and call.name in tools}
-
-
 def _items(turn: Turn, known: Mapping[str, Tool]) -> Iterator[Any]:
     """A turn's items. `known`: the tools that new calls and results are of, by their ids."""
     if isinstance(turn.raw, _Field) and not turn.changed:
         yield {"type": "message", "role": "user", "content": turn.raw.raw}
         return
-    came: Sequence[msgspec.Raw] = turn.raw if isinstance(turn.raw, tuple) else ()
+    came: Sequence[Any] = turn.raw if isinstance(turn.raw, tuple) else ()
     if came and not turn.changed:
         yield from came
         return
@@ -231,14 +340,14 @@ def _items(turn: Turn, known: Mapping[str, Tool]) -> Iterator[Any]:
         yield _message(turn.role, homes.pop() if homes else None, parts)
 
 
-def _message(role: Role, home: msgspec.Raw | None, blocks: Sequence[Text | Other]) -> Fields:
+def _message(role: Role, home: Any, blocks: Sequence[Text | Other]) -> Fields:
     """`home` with these blocks, or a new message. Its content stays a string where nothing asks for parts."""
     new: Fields = {"type": "message", "role": _ROLE_WORDS[role]}
     old = new if home is None else rawjson.fields(home)
     content = old.get("content")
     plain = [block for block in blocks if block.raw is None and isinstance(block, Text)]
     texts = [block.text for block in plain if block.cache_control is None]
-    if len(texts) == len(blocks) and (content is None or _is_string(content)):
+    if len(texts) == len(blocks) and (content is None or rawjson.is_string(content)):
         return {**old, "content": rawjson.string("".join(texts))}
     return {**old, "content": [_part(role, block) for block in blocks]}
 
@@ -277,38 +386,10 @@ def _written(block: Block, known: Mapping[str, Tool]) -> Fields:
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 
-def _set_tools_and_choice(fields: Fields, asked: Request, conversation: Conversation) -> None:
-    declared = rawjson.items(fields.get("tools"))
-    if not conversation.tools and not conversation.opaque_tools:
-        for key in _TOOL_KEYS if asked.tools or any(_opaque_tools(_listed(fields))) else ():
-            fields.pop(key, None)
-        _keep_brought(fields, lambda _: ())
-        return
-    known = {tool.name for tool in asked.tools}
-    gone = (known - {tool.name for tool in conversation.tools}) | conversation.dropped(_opaque_tools(_listed(fields)))
-    new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
-    if new or (gone and declared):
-        fields["tools"] = [*_without(declared, gone), *new]
-    if gone:
-        _keep_brought(fields, lambda tools: _without(tools, gone))
-    if not conversation.parallel and rawjson.value(fields.get("parallel_tool_calls")) is not False:
-        fields["parallel_tool_calls"] = False
-    named = rawjson.fields(fields.get("tool_choice"))
-    if rawjson.word(named, "type") not in {"", "allowed_tools", *_OWN} and _own_name(named) in gone:
-        fields["tool_choice"] = "auto"
-    elif conversation.tool_choice != asked.tool_choice:
-        word = conversation.tool_choice
-        custom = any(tool.name == word and tool.form == CUSTOM.form for tool in conversation.tools)
-        named = {"type": "custom" if custom else "function", "name": word}
-        fields["tool_choice"] = word if word in _CHOICES else named
-    elif gone and rawjson.word(choice := rawjson.fields(fields.get("tool_choice")), "type") == "allowed_tools":
-        fields["tool_choice"] = {**choice, "tools": list(_without(rawjson.items(choice.get("tools")), gone))}
-
-
 def _listed(fields: Fields) -> list[Any]:
     """The tools that a body declares, also in items."""
     given = map(rawjson.fields, rawjson.items(fields.get("input")))
-    brought = (tool for item in given if _kind(item) in DECLARING_ITEMS for tool in rawjson.items(item.get("tools")))
+    brought = (tool for item in given if _kind(item) in _DECLARING_ITEMS for tool in rawjson.items(item.get("tools")))
     return [*rawjson.items(fields.get("tools")), *brought]
 
 
@@ -368,4 +449,4 @@ def _declared(tool: Tool) -> Fields:
     return {"type": "function", "name": tool.name, **about, "parameters": schema, "strict": False}
 
 
-FORMAT = _ResponsesRequests()
+CONVERSATIONS = {"openai_responses": ResponsesConversation}

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from toolcalls.requests.conversation import request_of
+from toolcalls.requests.session_ids import SESSION_KEYS
 from toolcalls.wires import all_wires
-from toolcalls.wires.session_ids import SESSION_KEYS
 
 SAID = [{"role": "user", "content": "Go."}]
 BODIES: dict[str, list[dict[str, Any]]] = {
@@ -26,7 +27,7 @@ BODIES: dict[str, list[dict[str, Any]]] = {
 
 
 def named(wire: str, body: dict[str, Any]) -> str:
-    return all_wires()[wire].request(json.dumps(body).encode()).session
+    return request_of(all_wires()[wire], json.dumps(body).encode()).session
 
 
 @pytest.mark.whole

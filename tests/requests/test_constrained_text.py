@@ -9,8 +9,8 @@ from toolcalls.events import Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
+from toolcalls.requests.conversation import conversation_of
 from toolcalls.route import PolicyName, Route
-from toolcalls.wires import all_wires
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"name": {"type": "string"}}}
 ASKING: list[dict[str, Any]] = [
@@ -55,7 +55,7 @@ CALL = '{"name": "read_file", "arguments": {"path": "a"}}'
 
 
 def asked(wire: str, members: dict[str, Any]) -> Request:
-    return all_wires()[wire].request(json.dumps({**WIRES[wire], **members}).encode())
+    return conversation_of(wire, json.dumps({**WIRES[wire], **members}).encode()).request
 
 
 @pytest.mark.parametrize("wire", WIRES)

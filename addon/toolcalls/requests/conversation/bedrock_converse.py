@@ -1,4 +1,4 @@
-"""Requests of Bedrock's Converse API: `system`, `messages`, `toolConfig`.
+"""Requests of Bedrock's Converse API: `system`, `messages`, `toolConfig`. The model is in the path.
 
 https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html. Contents are lists of blocks, and a
 block has one member, whose name says what it is. A tool's answer is a block of the user's message directly after the
@@ -9,12 +9,12 @@ Tools that the provider runs itself (`systemTool`) cannot be described in a prom
 images, documents and blocks that nobody knows stay where they stand, as they came.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
-from toolcalls.request import Request, Tool
-from toolcalls.requests.stop_texts import keep_stops, stops_in
-from toolcalls.requests.turns import (
+from toolcalls.request import Tool
+from toolcalls.requests.conversation import (
     Block,
     Conversation,
     OpaqueTool,
@@ -23,38 +23,94 @@ from toolcalls.requests.turns import (
     Result,
     Text,
     Turn,
+    arguments_in,
     body_system,
     system_and_messages,
     with_answers,
 )
+from toolcalls.requests.declared_tools import RequestReader, tool_of
+from toolcalls.requests.stop_texts import keep_stops, stops_in
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires.bedrock_converse import WIRE
 
 _STOP = ("inferenceConfig", "stopSequences")
+# Blocks with texts that a reply may quote.
+_QUOTED = ("toolResult", "document", "searchResult", "guardContent")
+# Members that hold no text.
+_DATA = frozenset({"bytes", "s3Location", "toolUseId", "status", "type", "format", "qualifiers"})
 
 
-class _ConverseRequests:
-    def read(self, body: bytes) -> Conversation:
-        try:
-            asked = WIRE.request(body)
-            fields = rawjson.fields(body)
-            turns = tuple(system_and_messages(fields, _blocks))
-            opaque_tools = tuple(dict.fromkeys(_opaque_tools(_declared_in(fields))))
-            stop = stops_in(fields, _STOP)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is not a Converse request: {error}") from error
-        return Conversation(turns, asked.tools, asked.tool_choice, True, opaque_tools, stop)
+class ConverseConversation(Conversation):
+    """A request of the Converse API."""
 
-    def write(self, body: bytes, conversation: Conversation) -> bytes:
-        fields: Fields = dict(rawjson.fields(body))
-        first, said = body_system(conversation.turns)
+    reader = RequestReader(("messages", "system", "toolConfig", "outputConfig"), lambda _: ())
+
+    def check(self) -> None:
+        if not isinstance(self.given.get("messages"), list):
+            raise ValueError("the request body has no list `messages`")
+
+    # --- reading
+
+    def read_turns(self, members: Mapping[str, Any]) -> Iterator[Turn]:
+        return system_and_messages(members, _blocks)
+
+    def result_texts(self, result: Result) -> Iterator[str]:
+        return self.fetched(result.raw)
+
+    def fetched(self, raw: Any) -> Iterator[str]:
+        block = rawjson.fields(raw)
+        for kind in _QUOTED:
+            yield from _strings(block.get(kind))
+
+    @cached_property
+    def tools(self) -> tuple[Tool, ...]:
+        specs = (rawjson.fields(rawjson.fields(one).get("toolSpec")) for one in _declared_in(self.given))
+        found = (tool_of(spec, rawjson.fields(spec.get("inputSchema")).get("json")) for spec in specs)
+        return tuple({tool.name: tool for tool in found if tool is not None}.values())
+
+    @cached_property
+    def tool_choice(self) -> str:
+        """`auto`, `required`, or the name of the tool that must be called; the API has no `none`."""
+        choice = rawjson.fields(rawjson.fields(self.given.get("toolConfig")).get("toolChoice"))
+        if "tool" in choice:
+            return rawjson.word(rawjson.fields(choice["tool"]), "name") or "required"
+        return "required" if "any" in choice else "auto"
+
+    @cached_property
+    def opaque_tools(self) -> tuple[OpaqueTool, ...]:
+        return tuple(dict.fromkeys(_opaque(_declared_in(self.fields))))
+
+    @cached_property
+    def stop(self) -> tuple[str, ...]:
+        return stops_in(self.fields, _STOP)
+
+    @property
+    def is_structured(self) -> bool:
+        return "textFormat" in rawjson.fields(self.given.get("outputConfig"))
+
+    # --- writing
+
+    def written(self) -> bytes:
+        fields: Fields = dict(self.fields)
+        first, said = body_system(self.turns)
         if first is not None and (first.changed or first.raw is None):
             fields["system"] = [_written(block) for block in first.blocks]
         fields["messages"] = list(with_answers(said, _message, _written, rawjson.items))
-        keep_stops(fields, conversation.stop, _STOP)
-        _set_tools_and_choice(fields, WIRE.request(body), conversation)
+        keep_stops(fields, self.stop, _STOP)
+        self._set_tools_and_choice(fields)
         return rawjson.written(fields)
+
+    def _set_tools_and_choice(self, fields: Fields) -> None:
+        gone, new = self.dropped, [_declared(tool) for tool in self.added]
+        if not self.tools and not self.opaque_tools:
+            if gone:
+                fields.pop("toolConfig", None)
+            return
+        config = rawjson.fields(fields.get("toolConfig"))
+        if gone or new:
+            fields["toolConfig"] = config = {**config, "tools": [*_without(_declared_in(fields), gone), *new]}
+        if self.tool_choice != self.came.tool_choice:
+            fields["toolConfig"] = {**rawjson.without(config, "toolChoice"), **_choice(self.tool_choice)}
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -68,9 +124,7 @@ def _blocks(content: Any) -> Iterator[Block]:
         if isinstance(text, str):
             yield Text(text, raw)
         elif (name := rawjson.word(use, "name")) and not rawjson.word(use, "type"):
-            given = use.get("input")
-            arguments = rawjson.text_of(given) if rawjson.is_object(given) else "{}"
-            yield PastCall(rawjson.word(use, "toolUseId"), name, arguments, raw)
+            yield PastCall(rawjson.word(use, "toolUseId"), name, arguments_in(use.get("input")), raw)
         elif "toolResult" in block and not rawjson.word(result := rawjson.fields(block["toolResult"]), "type"):
             yield _result(raw, result)
         else:
@@ -96,6 +150,19 @@ def _result(raw: Any, result: Fields) -> Result:
         others=tuple(others),
         is_error=rawjson.word(result, "status") == "error",
     )
+
+
+def _strings(raw: Any) -> Iterator[str]:
+    """All strings in a value but for files, and ids and the like beside the texts."""
+    pending = [rawjson.value(raw)]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list):
+            pending.extend(reversed(one))
+        elif isinstance(one, dict):
+            pending.extend(reversed([member for key, member in one.items() if key not in _DATA]))
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -132,8 +199,8 @@ def _written(block: Block) -> Any:
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 
-def _declared_in(fields: Fields) -> list[Any]:
-    return rawjson.items(rawjson.fields(fields.get("toolConfig")).get("tools"))
+def _declared_in(members: Mapping[str, Any]) -> list[Any]:
+    return rawjson.items(rawjson.fields(members.get("toolConfig")).get("tools"))
 
 
 def _name_of(raw: Any) -> str:
@@ -141,7 +208,7 @@ def _name_of(raw: Any) -> str:
     return rawjson.word(rawjson.fields(rawjson.fields(raw).get("toolSpec")), "name")
 
 
-def _opaque_tools(declared: Sequence[Any]) -> Iterator[OpaqueTool]:
+def _opaque(declared: Sequence[Any]) -> Iterator[OpaqueTool]:
     """The system's tools, and those without a name that are no cache points."""
     for raw in declared:
         tool = rawjson.fields(raw)
@@ -151,26 +218,9 @@ def _opaque_tools(declared: Sequence[Any]) -> Iterator[OpaqueTool]:
             yield OpaqueTool(next(iter(tool), "one without a name"))
 
 
-def _set_tools_and_choice(fields: Fields, asked: Request, conversation: Conversation) -> None:
-    declared = _declared_in(fields)
-    opaque = list(_opaque_tools(declared))
-    if not conversation.tools and not conversation.opaque_tools:
-        if asked.tools or opaque:
-            fields.pop("toolConfig", None)
-        return
-    known = {tool.name for tool in asked.tools}
-    gone = (known - {tool.name for tool in conversation.tools}) | conversation.dropped(opaque)
-    new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
-    config = rawjson.fields(fields.get("toolConfig"))
-    if gone or new:
-        fields["toolConfig"] = config = {**config, "tools": [*_without(declared, gone), *new]}
-    if conversation.tool_choice != asked.tool_choice:
-        fields["toolConfig"] = {**rawjson.without(config, "toolChoice"), **_choice(conversation.tool_choice)}
-
-
-def _without(declared: Sequence[Any], gone: frozenset[str] | set[str]) -> Iterator[Any]:
+def _without(declared: Sequence[Any], gone: Container[str]) -> Iterator[Any]:
     for raw in declared:
-        opaque = next((tool.name for tool in _opaque_tools([raw])), "")
+        opaque = next((tool.name for tool in _opaque([raw])), "")
         if (_name_of(raw) or opaque) not in gone:
             yield raw
 
@@ -188,4 +238,4 @@ def _declared(tool: Tool) -> Fields:
     return {"toolSpec": {"name": tool.name, **about, "inputSchema": schema}}
 
 
-FORMAT = _ConverseRequests()
+CONVERSATIONS = {"bedrock_converse": ConverseConversation}

@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from toolcalls.request import Tool
+from toolcalls.requests.conversation import request_of
+from toolcalls.requests.declared_tools import RequestReader
 from toolcalls.wires import all_wires
-from toolcalls.wires.declared_tools import RequestReader
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
 
@@ -82,7 +84,7 @@ def test_what_is_no_json_is_refused(body: bytes) -> None:
 )
 def test_requests_that_declare_the_same_share_their_tools(wire: str, body: dict[str, Any]) -> None:
     """And one that declares others, with the same names, has its own."""
-    read = all_wires()[wire].request
+    read = partial(request_of, all_wires()[wire])
     first, second = (read(json.dumps(body | {"model": model}).encode()) for model in "mn")
     assert [(tool.name, tool.schema) for tool in first.tools] == [("a", SCHEMA)]
     assert first.tools[0] is second.tools[0]

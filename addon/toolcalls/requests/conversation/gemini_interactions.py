@@ -9,15 +9,14 @@ refuses calls without one: https://ai.google.dev/gemini-api/docs/thought-signatu
 cannot be described in a prompt. Thoughts, images, files and steps that nobody knows stay where they stand.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from toolcalls.request import Request, Tool
-from toolcalls.requests.stop_texts import keep_stops, stops_in
-from toolcalls.requests.turns import (
+from toolcalls.request import Tool
+from toolcalls.requests.conversation import (
     Block,
     BodySystem,
     Conversation,
@@ -28,97 +27,172 @@ from toolcalls.requests.turns import (
     Role,
     Text,
     Turn,
+    arguments_in,
     body_system,
 )
+from toolcalls.requests.declared_tools import RequestReader, tool_of
+from toolcalls.requests.stop_texts import keep_stops, stops_in
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
-from toolcalls.wires.gemini_interactions import WIRE
-from toolcalls.wires.gemini_interactions.request import CONTENTS
 
 _SIGNATURE = "skip_thought_signature_validator"
 _STOP = ("generation_config", "stop_sequences")
 _CHOICE = ("generation_config", "tool_choice")
 _RUN_BY_CLIENTS = frozenset({"computer_use"})
 _MODEL_STEPS = frozenset({"model_output", "thought", "function_call"})
+# What a user may say, without a step around it.
+_CONTENTS = frozenset({"text", "image", "audio", "document", "video"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Steps:
+def _tools(value: object) -> Iterator[Tool]:
+    """The functions in a request's `tools`; all others run at Google."""
+    for declared in map(rawjson.fields, rawjson.items(value)):
+        if declared.get("type") == "function" and (tool := tool_of(declared, declared.get("parameters"))) is not None:
+            yield tool
+
+
+class _Steps(msgspec.Struct, frozen=True):
     """The raw form of a turn: its steps as they came."""
 
     rows: tuple[Any, ...]
 
 
-class _InteractionRequests:
-    def read(self, body: bytes) -> Conversation:
-        try:
-            asked = WIRE.request(body)
-            fields = rawjson.fields(body)
-            turns = tuple(_turns(fields))
-            opaque_tools = tuple(dict.fromkeys(_opaque_tools(rawjson.items(fields.get("tools")))))
-            stop = stops_in(fields, _STOP)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the request body is not an Interactions request: {error}") from error
-        return Conversation(turns, asked.tools, asked.tool_choice, True, opaque_tools, stop)
+class InteractionsConversation(Conversation):
+    """A request of the Interactions API."""
 
-    def write(self, body: bytes, conversation: Conversation) -> bytes:
-        fields: Fields = dict(rawjson.fields(body))
-        first, said = body_system(conversation.turns)
+    reader = RequestReader(
+        (*("input", "model", "system_instruction", "generation_config", "response_format", "response_mime_type"),),
+        _tools,
+    )
+
+    def check(self) -> None:
+        if not isinstance(self.given.get("input"), str | list | dict):
+            raise ValueError("the request body has no `input`")
+
+    # --- reading
+
+    def read_turns(self, members: Mapping[str, Any]) -> Iterator[Turn]:
+        """A step of the model's joins those before it, and so does a result."""
+        system = members.get("system_instruction")
+        given = rawjson.fields(system).get("parts") if rawjson.is_object(system) else system
+        if said := tuple(block for block in _contents(given) if isinstance(block, Text)):
+            yield Turn("system", said, BodySystem(system))
+        role: Role | None = None
+        rows: list[Any] = []
+        for raw in _rows(members.get("input")):
+            now = _role_of(rawjson.fields(raw))
+            if role is not None and (now != role or role == "user"):
+                yield Turn(role, _step_blocks, _Steps(tuple(rows)))
+                rows = []
+            role = now
+            rows.append(raw)
+        if role is not None:
+            yield Turn(role, _step_blocks, _Steps(tuple(rows)))
+
+    def fetched(self, raw: Any) -> Iterable[str]:
+        """The texts of a result of Google's own tools."""
+        step = rawjson.fields(raw)
+        return rawjson.strings(step.get("result")) if rawjson.word(step, "type").endswith("_result") else ()
+
+    def result_texts(self, result: Result) -> Iterable[str]:
+        return self.fetched(result.raw)
+
+    @cached_property
+    def _choice(self) -> tuple[str, frozenset[str] | None]:
+        """`auto`, `none` or `required`, and the names that may be called; None for all.
+
+        A choice of one tool is one of several: the API has no word of its own for it. `validated` is `auto` with the
+        promise that the schema is kept.
+        """
+        choice = rawjson.fields(self.given.get("generation_config")).get("tool_choice")
+        allowed = rawjson.fields(rawjson.fields(choice).get("allowed_tools"))
+        names = allowed.get("tools")
+        word = allowed.get("mode") if allowed else choice
+        kind = {"any": "required", "none": "none"}.get(word if isinstance(word, str) else "", "auto")
+        if not isinstance(names, list):
+            return kind, None
+        only = frozenset(name for name in names if isinstance(name, str))
+        return (next(iter(only)) if kind == "required" and len(only) == 1 else kind), only
+
+    @cached_property
+    def tools(self) -> tuple[Tool, ...]:
+        _, allowed = self._choice
+        tools = {tool.name: tool for tool in self.declared if allowed is None or tool.name in allowed}
+        return tuple(tools.values())
+
+    @cached_property
+    def tool_choice(self) -> str:
+        return self._choice[0]
+
+    @cached_property
+    def opaque_tools(self) -> tuple[OpaqueTool, ...]:
+        return tuple(dict.fromkeys(_opaque(rawjson.items(self.fields.get("tools")))))
+
+    @cached_property
+    def stop(self) -> tuple[str, ...]:
+        return stops_in(self.fields, _STOP)
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether a request asks for JSON: by a schema, by the type of a text, or by a format of text that names it."""
+        form = self.given.get("response_format")
+        formats = list(filter(None, map(rawjson.fields, form if isinstance(form, list) else [form])))
+        kinds = [self.given.get("response_mime_type"), *(one.get("mime_type") for one in formats)]
+        texts = {"text", "image", "audio"}
+        return "application/json" in kinds or any(
+            rawjson.word(one, "type") not in texts or "schema" in one for one in formats
+        )
+
+    # --- writing
+
+    def written(self) -> bytes:
+        fields: Fields = dict(self.fields)
+        first, said = body_system(self.turns)
         if first is not None and (first.changed or first.raw is None):
-            texts = (block.text for block in first.blocks if isinstance(block, Text))
-            fields["system_instruction"] = rawjson.string("".join(texts))
+            fields["system_instruction"] = rawjson.string("".join(first.texts))
         steps = [step for turn in said for step in _steps(turn)]
         if rawjson.written({"input": steps}) != rawjson.written({"input": _rows(fields.get("input"))}):
             fields["input"] = steps
-        keep_stops(fields, conversation.stop, _STOP)
-        _set_tools_and_choice(fields, WIRE.request(body), conversation)
+        keep_stops(fields, self.stop, _STOP)
+        self._set_tools_and_choice(fields)
         return rawjson.written(fields)
+
+    def _set_tools_and_choice(self, fields: Fields) -> None:
+        gone, new = self.dropped, [_declared(tool) for tool in self.added]
+        if not self.tools and not self.opaque_tools:
+            if gone:
+                fields.pop("tools", None)
+                _choose(fields, None)
+            return
+        if gone or new:
+            declared = rawjson.items(fields.get("tools"))
+            fields["tools"] = [*(raw for raw in declared if _name_of(raw) not in gone), *new]
+        if self.tool_choice != self.came.tool_choice:
+            _choose(fields, self.tool_choice)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _turns(fields: Fields) -> Iterator[Turn]:
-    system = rawjson.word(fields, "system_instruction")
-    if system:
-        yield Turn("system", (Text(system),), BodySystem(fields["system_instruction"]))
-    yield from _input_turns(fields)
-
-
-def _input_turns(fields: Fields) -> Iterator[Turn]:
-    """The turns of the input. A step of the model's joins those before it, and so does a result."""
-    role: Role | None = None
-    rows: list[Any] = []
-    for raw in _rows(fields.get("input")):
-        now = _role_of(rawjson.fields(raw))
-        if role is not None and (now != role or role == "user"):
-            yield _turn(role, rows)
-            rows = []
-        role = now
-        rows.append(raw)
-    if role is not None:
-        yield _turn(role, rows)
-
-
-def _turn(role: Role, rows: Sequence[Any]) -> Turn:
-    blocks = tuple(block for raw in rows for block in _blocks(raw, rawjson.fields(raw)))
-    return Turn(role, blocks, _Steps(tuple(rows)))
+def _step_blocks(steps: _Steps) -> Iterator[Block]:
+    return (block for raw in steps.rows for block in _blocks(raw, rawjson.fields(raw)))
 
 
 def _rows(given: Any) -> list[Any]:
     """The steps of an input, as they came; a text and a content are steps of their own."""
-    if isinstance(text := rawjson.value(given), str):
-        return [_said([{"type": "text", "text": rawjson.string(text)}])]
+    if rawjson.is_string(given):
+        return [_said([rawjson.raw(rawjson.written({"type": "text", "text": given}))])]
     if rawjson.is_object(given):
         return [_said([given])]
     return [
-        _said([raw]) if rawjson.word(rawjson.fields(raw), "type") in CONTENTS else raw for raw in rawjson.items(given)
+        _said([raw]) if rawjson.word(rawjson.fields(raw), "type") in _CONTENTS else raw for raw in rawjson.items(given)
     ]
 
 
-def _said(contents: list[Any]) -> msgspec.Raw:
-    """What a user said, as a step."""
-    return msgspec.Raw(rawjson.written({"type": "user_input", "content": contents}))
+def _said(contents: list[Any]) -> Any:
+    """What a user said, as a step; raw where the contents are."""
+    step = {"type": "user_input", "content": contents}
+    return msgspec.Raw(rawjson.written(step)) if isinstance(contents[0], msgspec.Raw) else step
 
 
 def _role_of(step: Fields) -> Role:
@@ -133,9 +207,7 @@ def _blocks(raw: Any, step: Fields) -> Iterator[Block]:
     if kind in {"user_input", "model_output"}:
         yield from _contents(step.get("content"))
     elif kind == "function_call" and (name := rawjson.word(step, "name")):
-        given = step.get("arguments")
-        arguments = rawjson.text_of(given) if rawjson.is_object(given) else "{}"
-        yield PastCall(rawjson.word(step, "id"), name, arguments, raw)
+        yield PastCall(rawjson.word(step, "id"), name, arguments_in(step.get("arguments")), raw)
     elif kind == "function_result":
         yield _result(raw, step)
     else:
@@ -223,7 +295,7 @@ def _step(block: Block) -> Any:
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 
-def _opaque_tools(declared: Iterable[Any]) -> Iterator[OpaqueTool]:
+def _opaque(declared: Iterable[Any]) -> Iterator[OpaqueTool]:
     """The tools that the API runs itself, and functions without a name."""
     for raw in declared:
         tool = rawjson.fields(raw)
@@ -232,25 +304,8 @@ def _opaque_tools(declared: Iterable[Any]) -> Iterator[OpaqueTool]:
             yield OpaqueTool(kind or "one without a type", hosted=kind not in _RUN_BY_CLIENTS)
 
 
-def _set_tools_and_choice(fields: Fields, asked: Request, conversation: Conversation) -> None:
-    declared = rawjson.items(fields.get("tools"))
-    opaque = list(_opaque_tools(declared))
-    if not conversation.tools and not conversation.opaque_tools:
-        if asked.tools or opaque:
-            fields.pop("tools", None)
-            _choose(fields, None)
-        return
-    known = {tool.name for tool in asked.tools}
-    gone = (known - {tool.name for tool in conversation.tools}) | conversation.dropped(opaque)
-    new = [_declared(tool) for tool in conversation.tools if tool.name not in known]
-    if gone or new:
-        fields["tools"] = [*(raw for raw in declared if _name_of(raw) not in gone), *new]
-    if conversation.tool_choice != asked.tool_choice:
-        _choose(fields, conversation.tool_choice)
-
-
 def _name_of(raw: Any) -> str:
-    opaque = next((tool.name for tool in _opaque_tools([raw])), "")
+    opaque = next((tool.name for tool in _opaque([raw])), "")
     return opaque or rawjson.word(rawjson.fields(raw), "name")
 
 
@@ -274,4 +329,4 @@ def _declared(tool: Tool) -> Fields:
     return {"type": "function", "name": tool.name, **about, "parameters": {"type": "object", **tool.schema}}
 
 
-FORMAT = _InteractionRequests()
+CONVERSATIONS = {"gemini_interactions": InteractionsConversation}
