@@ -18,7 +18,6 @@ from toolcalls.processors import Call as Made
 from toolcalls.processors import Drop, Keep
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request, Tool
-from toolcalls.requests.conversation import request_of
 from toolcalls.route import Route
 from toolcalls.shapes import Call
 from toolcalls.tools.parse.command import parsed
@@ -141,8 +140,6 @@ def test_the_wire_of_the_page_reads() -> None:
     names: dict[str, object] = {}
     exec(compile(source, "CONTRIBUTING.md", "exec"), names)
     wire = names["WIRE"]
-    request = request_of(wire, b'{"model": "m", "prompt": "a = "}')
-    assert (request.model, request.quotable, request.carries_calls) == ("m", ("a = ",), False)
     assert wire.matches("/v1/fill?x=y")
     reply = b'{"choices": [{"index": 0, "message": {"content": "1"}, "finish_reason": "stop"}]}'
     assert wire.codec(streamed=False).decode(reply)[0] == (0, Text("1"))

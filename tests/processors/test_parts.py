@@ -973,9 +973,11 @@ def test_what_the_user_says_is_a_new_beginning(messages: list[Any], count: int) 
     assert len(made_so_far(asked(messages, tools=TOOLS), decision)) == count
 
 
-def test_a_request_that_cannot_be_read_has_no_history() -> None:
+def test_a_reply_on_its_own_has_no_history() -> None:
     decision = Decision("process", "native", "native", None, ())
-    assert made_so_far(b"{", decision) == ()
+    alone = processors_for(None, Route(loops=Loops()), decision, model="m", agent="", run=no_reactors)
+    assert alone is not None
+    assert alone.history == ()
 
 
 def test_the_history_of_calls_in_text() -> None:

@@ -12,6 +12,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
+from toolcalls.requests.conversation import request_of
 from toolcalls.requests.evidence import Decision, call_policy_of, decide
 from toolcalls.route import Route
 from toolcalls.values.toolbox import Toolbox
@@ -42,14 +43,14 @@ class Same:
         return id(self.case)
 
 
-def request_of(case: Case) -> Request:
+def asked(case: Case) -> Request:
     return request_of(WIRE, json.dumps(case.request).encode())
 
 
 @cache
 def planned(case: Same) -> tuple[Decision, CallPolicy, Toolbox]:
     """What is decided on a case's request. It is read hundreds of times, and none of this changes by that."""
-    request = request_of(case.case)
+    request = asked(case.case)
     decision = decide(case.case.route, request, {}, ())
     return decision, *call_policy_of(case.case.route, request, decision)
 

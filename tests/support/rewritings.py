@@ -54,8 +54,8 @@ def mended(wire: str, body: dict[str, Any] | bytes, *kinds: Mended) -> tuple[byt
     asked = request_of(codec, raw)
     route = Route(mend=kinds or IN_HISTORY, rewrite_request=True)
     call_policy, tools = call_policy_of(route, asked, decide(route, asked, {}, ()))
-    made = mended_history(codec, raw, replace(call_policy, route=route), tools)
-    again = mended_history(codec, made[0], replace(call_policy, route=route), tools)
+    made = mended_history(codec, conversation_of(wire, raw), replace(call_policy, route=route), tools)
+    again = mended_history(codec, conversation_of(wire, made[0]), replace(call_policy, route=route), tools)
     assert again == (made[0], ()), "what is mended is sound"
     return made
 

@@ -213,7 +213,7 @@ def _rewritten(
     if not call_policy.request.carries_calls:
         return None, [f"{_PASSES}those of {wire.name} are not rewritten"]
     try:
-        body, mended = mended_history(wire, conversation.body, call_policy, tools)
+        body, mended = mended_history(wire, conversation, call_policy, tools)
         if mended:
             conversation = conversation_of(wire.name, body)
         if decision.upstream == "text" and decision.kind == "lift":  # the tools are declared anew in each request

@@ -10,7 +10,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
 
-ROOMS = ("text", "values", "shapes", "dialects", "reading", "writing", "mending", "requests", "processors", "replies")
+ROOMS = (
+    *("text", "values", "shapes", "dialects", "reading", "writing", "mending", "requests", "requests.conversation"),
+    *("processors", "replies"),
+)
 
 # What a report needs of `insight`: expressions for secrets take long to compile.
 REPORT = ("vocabulary.reasons", "secret_patterns", "redaction", "report")

@@ -16,7 +16,8 @@ import msgspec
 from toolcalls.mending.defects import is_repeated
 from toolcalls.mending.names import Names
 from toolcalls.reading.policy import CallPolicy
-from toolcalls.requests.past_calls import CallForm, ResultForm, with_changes
+from toolcalls.requests.conversation import Conversation
+from toolcalls.requests.past_calls import CallForm, ResultForm
 from toolcalls.requests.rewriting.notes import counted
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
@@ -29,16 +30,18 @@ from toolcalls.wires.mending import Mended, Mending, as_object
 _KINDS = frozenset({"protocol", "json", "types", "names"})
 
 
-def mended_history(wire: Wire, body: bytes, call_policy: CallPolicy, tools: Toolbox) -> tuple[bytes, tuple[str, ...]]:
+def mended_history(
+    wire: Wire, conversation: Conversation, call_policy: CallPolicy, tools: Toolbox
+) -> tuple[bytes, tuple[str, ...]]:
     """A request's body with the calls of its history as they should have come, and notes of what was mended; the body
     as it is, and (), where nothing was.
     """
     if not _KINDS & set(call_policy.route.mend):
-        return body, ()
+        return conversation.body, ()
     history = _History(wire, call_policy, tools)
-    made = with_changes(wire.name, body, history)
+    made = conversation.with_changes(history)
     if made is None:
-        return body, ()
+        return conversation.body, ()
     what = ", ".join(dict.fromkeys(history.repairs))
     return made, (f"{counted(history.mended, 'past call')} mended ({what})",)
 

@@ -12,7 +12,7 @@ Where something new goes:
     a block (a document, a call …)  the API's `_blocks`; what no rewriting needs to know is an `Other`
     what a reply may repeat         of each kind of turn and block: `Conversation.echoes`; in blocks and members of one
                                     API: its `fetched` and `documents`
-    where calls and results stand   the API's `_CALLS` in `past_calls`
+    where calls and results stand   the API's `edit_history`
     an API that has only a prompt   a row of `prompts`
 """
 
@@ -28,6 +28,7 @@ import msgspec
 from toolcalls.request import Request, Texts, Tool
 from toolcalls.requests.constrained_text import is_constrained
 from toolcalls.requests.declared_tools import RequestReader
+from toolcalls.requests.past_calls import Changes
 from toolcalls.requests.session_ids import session_in
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
@@ -169,6 +170,14 @@ class Conversation:
         """
         raise NotImplementedError
 
+    def edit_history(self, fields: Fields, changes: Changes) -> Fields:  # noqa: ARG002 - a prompt has no calls
+        """The members with their calls and results as `changes` makes them; the same object where all of them stay."""
+        return fields
+
+    def body_with(self, fields: Fields) -> bytes:
+        """The body with these members."""
+        return rawjson.written(fields)
+
     @cached_property
     def tools(self) -> tuple[Tool, ...]:
         """The tools that the client runs and the model may call."""
@@ -306,6 +315,11 @@ class Conversation:
         made.tool_choice = self.tool_choice if tool_choice is None else tool_choice
         made.parallel = self.parallel if parallel is None else parallel
         return made
+
+    def with_changes(self, changes: Changes) -> bytes | None:
+        """The body as it came, with changed calls and results; None where nothing changes."""
+        made = self.edit_history(self.fields, changes)
+        return None if made is self.fields else self.body_with(made)
 
     @property
     def came(self) -> Self:

@@ -31,6 +31,7 @@ from toolcalls.requests.conversation import (
     with_answers,
 )
 from toolcalls.requests.declared_tools import RequestReader
+from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list
 from toolcalls.requests.stop_texts import keep_stops, stops_in
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
@@ -61,6 +62,8 @@ _DOCUMENTED: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
 _CHOICES = {"required": "any", "auto": "auto", "none": "none"}
 _STOP = ("stop_sequences",)
 _ONE_CALL = "disable_parallel_tool_use"  # of the choice
+_CALL = CallForm("id", arguments="input")
+_RESULT = ResultForm("tool_use_id")
 
 
 def _tools(value: object) -> Iterator[Tool]:
@@ -152,6 +155,15 @@ class MessagesConversation(Conversation):
         return isinstance(asked, dict) and asked.get("type", "text") != "text"
 
     # --- writing
+
+    def edit_history(self, fields: Fields, changes: Changes) -> Fields:
+        def block(members: Fields) -> Fields:
+            kind = rawjson.word(members, "type")
+            if kind == "tool_use":
+                return changes.call(members, _CALL)
+            return changes.result(members, _RESULT) if kind == "tool_result" else members
+
+        return edited_list(fields, "messages", lambda message: edited_list(message, "content", block))
 
     def written(self) -> bytes:
         fields: Fields = dict(self.fields)

@@ -29,11 +29,14 @@ from toolcalls.requests.conversation import (
     with_answers,
 )
 from toolcalls.requests.declared_tools import RequestReader, tool_of
+from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list, edited_member
 from toolcalls.requests.stop_texts import keep_stops, stops_in
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 
 _STOP = ("inferenceConfig", "stopSequences")
+_CALL = CallForm("toolUseId", arguments="input")
+_RESULT = ResultForm("toolUseId")
 # Blocks with texts that a reply may quote.
 _QUOTED = ("toolResult", "document", "searchResult", "guardContent")
 # Members that hold no text.
@@ -89,6 +92,17 @@ class ConverseConversation(Conversation):
         return "textFormat" in rawjson.fields(self.given.get("outputConfig"))
 
     # --- writing
+
+    def edit_history(self, fields: Fields, changes: Changes) -> Fields:
+        def block(members: Fields) -> Fields:
+            there = rawjson.present(members)
+            if "toolUse" in there:
+                return edited_member(members, "toolUse", lambda call: changes.call(call, _CALL))
+            if "toolResult" in there:
+                return edited_member(members, "toolResult", lambda result: changes.result(result, _RESULT))
+            return members
+
+        return edited_list(fields, "messages", lambda message: edited_list(message, "content", block))
 
     def written(self) -> bytes:
         fields: Fields = dict(self.fields)

@@ -29,6 +29,7 @@ from toolcalls.requests.conversation import (
     paired,
 )
 from toolcalls.requests.declared_tools import RequestReader, tool_of
+from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list, edited_member
 from toolcalls.requests.session_ids import session_in
 from toolcalls.requests.stop_texts import keep_stops, stops_in
 from toolcalls.values import rawjson
@@ -49,6 +50,8 @@ _STOPS = tuple((config, key) for config in _CONFIG for key in ("stopSequences", 
 _RUN_BY_CLIENTS = frozenset({"computerUse", "computer_use"})
 _CALL = ("functionCall", "function_call")
 _ANSWER = ("functionResponse", "function_response")
+_CALL_FORM = CallForm("id", arguments="args", asks_id=False)
+_RESULT_FORM = ResultForm("id", "name")
 
 
 def _either(fields: Any, *keys: str) -> Any:
@@ -171,6 +174,21 @@ class GeminiConversation(Conversation):
 
     # --- writing
 
+    def edit_history(self, fields: Fields, changes: Changes) -> Fields:
+        def part(members: Fields) -> Fields:
+            there = rawjson.present(members)
+            for key in (key for key in (*_CALL, *_ANSWER) if key in there):
+                if key in _CALL:
+                    return edited_member(members, key, lambda call: changes.call(call, _CALL_FORM))
+                return edited_member(members, key, lambda result: changes.result(result, _RESULT_FORM))
+            return members
+
+        return edited_list(fields, "contents", lambda content: edited_list(content, "parts", part))
+
+    def body_with(self, fields: Fields) -> bytes:
+        envelope = {} if self._outer is self.given else rawjson.fields(self.body)
+        return rawjson.written({**envelope, "request": fields} if envelope else fields)
+
     def written(self) -> bytes:
         if not rawjson.items(self.fields["contents"]):
             raise ValueError("the request body has no list `contents`")
@@ -184,9 +202,7 @@ class GeminiConversation(Conversation):
         fields["contents"] = [_content(turn, names) for turn in _answers_together(said)]
         keep_stops(fields, self.stop, *_STOPS)
         self._set_tools_and_choice(fields)
-        if self._outer is not self.given:
-            fields = {**rawjson.fields(self.body), "request": fields}
-        return rawjson.written(fields)
+        return self.body_with(fields)
 
     def _set_tools_and_choice(self, fields: Fields) -> None:
         gone, new = self.dropped, [_declared(tool) for tool in self.added]

@@ -31,6 +31,7 @@ from toolcalls.requests.conversation import (
     body_system,
 )
 from toolcalls.requests.declared_tools import RequestReader, tool_of
+from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list
 from toolcalls.requests.stop_texts import keep_stops, stops_in
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
@@ -39,6 +40,8 @@ _SIGNATURE = "skip_thought_signature_validator"
 _STOP = ("generation_config", "stop_sequences")
 _CHOICE = ("generation_config", "tool_choice")
 _RUN_BY_CLIENTS = frozenset({"computer_use"})
+_CALL = CallForm("id", arguments="arguments")
+_RESULT = ResultForm("call_id", "name")
 _MODEL_STEPS = frozenset({"model_output", "thought", "function_call"})
 # What a user may say, without a step around it.
 _CONTENTS = frozenset({"text", "image", "audio", "document", "video"})
@@ -144,6 +147,15 @@ class InteractionsConversation(Conversation):
         )
 
     # --- writing
+
+    def edit_history(self, fields: Fields, changes: Changes) -> Fields:
+        def step(members: Fields) -> Fields:
+            kind = rawjson.word(members, "type")
+            if kind == "function_call":
+                return changes.call(members, _CALL)
+            return changes.result(members, _RESULT) if kind == "function_result" else members
+
+        return edited_list(fields, "input", step)
 
     def written(self) -> bytes:
         fields: Fields = dict(self.fields)

@@ -24,12 +24,15 @@ from toolcalls.requests.conversation import (
     paired,
 )
 from toolcalls.requests.declared_tools import RequestReader, function_tools
+from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list
 from toolcalls.requests.stop_texts import keep_stops, stops_in
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 _STOP = ("options", "stop")
+_CALL = CallForm("id", "function", "arguments", asks_id=False)
+_RESULT = ResultForm("tool_call_id", "tool_name")
 
 
 class OllamaConversation(Conversation):
@@ -68,6 +71,14 @@ class OllamaConversation(Conversation):
         return bool(self.given.get("format"))
 
     # --- writing
+
+    def edit_history(self, fields: Fields, changes: Changes) -> Fields:
+        def message(members: Fields) -> Fields:
+            if rawjson.word(members, "role") == "tool":
+                return changes.result(members, _RESULT)
+            return edited_list(members, "tool_calls", lambda call: changes.call(call, _CALL))
+
+        return edited_list(fields, "messages", message)
 
     def written(self) -> bytes:
         if not self.said:  # such a request loads a model

@@ -34,6 +34,7 @@ from toolcalls.requests.conversation import (
     paired,
 )
 from toolcalls.requests.declared_tools import RequestReader, custom_schema, function_tools, tool_of
+from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list
 from toolcalls.requests.stop_texts import keep_stops, stops_in
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
@@ -51,6 +52,9 @@ _ROLES: dict[str, Role] = {
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 _NOTHING = rawjson.string("")
 _TOOL_KEYS = ("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call")
+_CALL = CallForm("id", "function", "arguments", as_text=True)
+_CUSTOM_CALL = CallForm("id", "custom")
+_RESULT = ResultForm("tool_call_id", "name")
 
 
 # --- tools ------------------------------------------------------------------------------------------------------------
@@ -217,6 +221,19 @@ class ChatConversation(Conversation):
         return any(isinstance(one, dict) and one.get("type", "text") != "text" for one in formats)
 
     # --- writing
+
+    def edit_history(self, fields: Fields, changes: Changes) -> Fields:
+        def message(members: Fields) -> Fields:
+            if rawjson.word(members, "role") == "tool":
+                return changes.result(members, _RESULT)
+            return edited_list(members, "tool_calls", call) if rawjson.word(members, "role") == "assistant" else members
+
+        def call(members: Fields) -> Fields:
+            there = rawjson.present(members)
+            form = _CUSTOM_CALL if "custom" in there and "function" not in there else _CALL
+            return changes.call(members, form) if form.inside in there else members
+
+        return edited_list(fields, "messages", message)
 
     def written(self) -> bytes:
         if "messages" not in self.given:

@@ -35,6 +35,7 @@ from toolcalls.requests.conversation import (
     Turn,
 )
 from toolcalls.requests.declared_tools import RequestReader, custom_schema, tool_of
+from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.openai_responses.calls import CUSTOM, input_of, kind_of
@@ -58,6 +59,9 @@ _RUN_BY_CLIENTS = frozenset({"local_shell", "shell", "apply_patch", "computer", 
 _CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call"})
 _ROLES: dict[str, Role] = {"system": "system", "developer": "system", "assistant": "assistant"}
 _ROLE_WORDS: dict[Role, str] = {"system": "developer", "user": "user", "tool": "user", "assistant": "assistant"}
+_FUNCTION_CALL = CallForm("call_id", arguments="arguments", as_text=True)
+_OTHER_CALL = CallForm("call_id")
+_OUTPUT = ResultForm("call_id")
 
 
 def _tools(value: object, space: str = "") -> Iterator[Tool]:
@@ -202,6 +206,18 @@ class ResponsesConversation(Conversation):
         return id_ if isinstance(id_, str) else ""
 
     # --- writing
+
+    def edit_history(self, fields: Fields, changes: Changes) -> Fields:
+        def item(members: Fields) -> Fields:
+            kind = rawjson.word(members, "type")
+            if kind == "function_call":
+                return changes.call(members, _FUNCTION_CALL)
+            if kind.endswith("_call_output"):
+                return changes.result(members, _OUTPUT)
+            is_call = kind == "custom_tool_call" or (kind.endswith("_call") and "call_id" in members)
+            return changes.call(members, _OTHER_CALL) if is_call else members
+
+        return edited_list(fields, "input", item)
 
     def written(self) -> bytes:
         fields: Fields = dict(self.fields)
