@@ -196,10 +196,11 @@ class ClientStream(ContentBlocks):
         if segment is None:
             segment = self.show_message(message, held, index)
         opener = next((event for event in held if "part" in event), None)
-        segment.begin(text_part({}, "") if opener is None else rawjson.fields(opener["part"]))
+        came, message.part = message.part, {}
+        segment.begin(text_part(came, "") if opener is None else rawjson.fields(opener["part"]), came)
         if opener is not None:
             self.forward(opener, **segment.position)
-        elif is_new:
+        elif is_new or came:
             self.send("response.content_part.added", **segment.position, part=segment.part)
         return segment
 
@@ -222,25 +223,34 @@ class ClientStream(ContentBlocks):
             segment.has_text_done = True
             self.send(TEXT_DONE, **segment.position, text=rawjson.string(segment.text), logprobs=NOTHING)
 
-    def end_message(self, behind: Sequence[Fields] = ()) -> None:
-        """End the open message, since something else begins. `behind`: parts at its end."""
+    def add_part(self, part: Any) -> None:
+        """Add a part that is no text to the message, which ends with it or goes on."""
         message = self.message
-        if message is None:
-            return
-        if message.segment is None and behind:
-            self.show_message(message, message.held, 0)
+        if message is not None:
+            segment = message.segment or self.show_message(message, message.held, 0)
             message.held.clear()
-        if message.segment is None:
+            segment.content.append(part)
+
+    def end_part(self) -> None:
+        """End the text part that is open, if any."""
+        segment = None if self.message is None else self.message.segment
+        if segment is None or segment.part is None:
             return
+        self.end_text(segment)
+        *_, part = content = segment.closed()
+        self.send("response.content_part.done", **segment.position, part=part)
+        segment.content, segment.part = content, None
+
+    def end_message(self) -> None:
+        """End the open message, since something else begins."""
+        message = self.message
+        if message is None or message.segment is None:
+            return
+        self.end_part()
         segment, message.segment = message.segment, None
         message.changed = True
-        if segment.part is not None:
-            self.end_text(segment)
-            part = text_part(segment.part, segment.text)
-            self.send("response.content_part.done", **segment.position, part=part)
-            segment.content.append(part)
-        segment.content.extend(behind)
-        item = {**message.item, "id": segment.id, "status": "completed", "content": segment.content}
+        status = {} if message.whole else {"status": "completed"}
+        item = {**message.item, "id": segment.id, **status, "content": segment.content}
         message.slot.append(item)
         self.send("response.output_item.done", output_index=segment.place, item=item)
 

@@ -132,8 +132,8 @@ class Reading:
         self.reply_id = ""
         self.namespaces: dict[str, str] = {}
         self.unstreamed_calls: dict[int, Fields] = {}  # calls that only the whole response holds, by their places in it
-        # The lanes of texts that only the whole response holds, by their messages' places.
-        self.unstreamed_texts: dict[int, set[int]] = {}
+        # The lanes of texts that only the whole response holds, by their messages' places and numbers in these.
+        self.unstreamed_texts: dict[int, dict[int, int]] = {}
         self._lanes: dict[tuple[int, int], int] = {}
         self._lane = 0
         self._open = False  # text or a call came that nothing has ended yet
@@ -315,6 +315,12 @@ class Reading:
 
     # The end
 
+    def take_unstreamed(self) -> tuple[dict[int, Fields], dict[int, dict[int, int]]]:
+        """The calls and the lanes of texts that only the whole response holds; they are given once."""
+        taken = self.unstreamed_calls, self.unstreamed_texts
+        self.unstreamed_calls, self.unstreamed_texts = {}, {}
+        return taken
+
     def places_of_call(self, lane: int, index: int) -> list[int]:
         """The places at which the stream has announced a call."""
         return [place for place, call in self._calls.items() if (call.lane, call.index) == (lane, index)]
@@ -362,10 +368,9 @@ class Reading:
                     yield self._lane, Reasoning("")
                 yield from self._aside(item) if not self._items_done else ()
                 yield from ((self._lane, Fetched(text)) for text in fetched(item))
-                for part in self._message(item, place):
-                    if isinstance(part[1], Text):
-                        self.unstreamed_texts.setdefault(place, set()).add(part[0])
-                    yield part
+                yield from self._message(item, place)
+                if lanes := {number: lane for (at, number), lane in self._lanes.items() if at == place}:
+                    self.unstreamed_texts[place] = lanes
         self._open = False
         if self._calls and "output" in response and not (met or self.unstreamed_calls):
             said = "the whole response holds none of its calls, and some clients read nothing else"

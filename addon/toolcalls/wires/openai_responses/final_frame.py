@@ -1,26 +1,29 @@
 """The last frame of a stream: the whole response, which repeats all that was streamed."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from toolcalls.events import Withdrawn
+from toolcalls.events import CallStart, Reasoning, Text, Withdrawn
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part
 from toolcalls.wires.openai_responses.calls import CallItem
-from toolcalls.wires.openai_responses.items import Message, is_stopped, response_with
+from toolcalls.wires.openai_responses.items import Message, is_stopped, is_text, response_with
 from toolcalls.wires.openai_responses.replacement import ItemCall
-from toolcalls.wires.openai_responses.upstream_items import UpstreamItems, refusals_of
+from toolcalls.wires.openai_responses.upstream_items import UpstreamItems
 from toolcalls.wires.replacement import Replacements
 
 
 class FinalFrame:
-    """Encodes the last frame, so that it says what the client has got."""
+    """Encodes the last frame, so that it says what the client has got.
 
-    def __init__(self, items: UpstreamItems) -> None:
+    alone   it is a whole reply: there was no stream before it
+    """
+
+    def __init__(self, items: UpstreamItems, *, alone: bool = False) -> None:
         self._items = items
         self._client = items.client
-        self._kept: dict[int, bool] = {}  # of native calls that only this frame holds, by place: whether they stay
+        self._alone = alone
 
     def ended(self, event: Fields, parts: Sequence[Part]) -> None:
         """Make the whole response say what the stream has said."""
@@ -34,7 +37,7 @@ class FinalFrame:
             for place in self._items.reading.places_of_call(lane, said.index)
             if place in self._items.natives
         )
-        client.emit(self._unstreamed_texts(self._unstreamed_calls(parts), output))
+        client.emit(self._unstreamed(parts, output))
         client.close()
         client.close_own()
         open_ = client.broken_off()
@@ -46,49 +49,65 @@ class FinalFrame:
         cut, stopped = bool(open_ or self._items.broken_off), is_stopped(response, parts)
         made = [*client.before, *(item for place, was in enumerate(output) for item in self._client_items(place, was))]
         same = len(made) == len(output) and all(item is was for item, was in zip(made, output, strict=True))
-        made = output if same or not output else made  # some servers leave it empty
+        made = output if same or not (output or self._alone) else made  # some servers leave it empty
         whole = response_with(response, output, made, cut=cut, stopped=stopped)
         was = rawjson.word(event, "type")
         now = "incomplete" if cut and was == "response.completed" else "completed" if stopped and not cut else ""
         kind = {"type": f"response.{now}"} if now and was != f"response.{now}" else {}
         client.forward({**event, **kind} if kind else event, **({} if whole is response else {"response": whole}))
 
-    def _unstreamed_calls(self, parts: Sequence[Part]) -> Sequence[Part]:
-        """Note which of the calls that only this frame holds stay; returns the parts that remain to be sent."""
-        unstreamed_calls = self._items.reading.unstreamed_calls
-        if not unstreamed_calls:
-            return parts
-        replacements = Replacements(list(unstreamed_calls.values()), parts, ItemCall)
-        sent = [*replacements.other_parts, *(part for call in replacements.unplaced for part in call.parts)]
-        for place, item in unstreamed_calls.items():
-            call = replacements.next()
-            self._kept[place] = call is not None and call.is_unchanged(item)
-            sent += call.parts if call is not None and not self._kept[place] else ()
-        return sent
+    # What only this frame holds
 
-    def _unstreamed_texts(self, parts: Sequence[Part], output: Sequence[Any]) -> Iterable[Part]:
-        """Send what became of the texts that only this frame holds; returns the parts that remain to be sent."""
-        client, unstreamed_texts = self._client, self._items.reading.unstreamed_texts
-        for place, lanes in unstreamed_texts.items():
-            item = rawjson.fields(output[place]) if place < len(output) else {}  # a later response may hold fewer
-            message = self._items.messages.get(place)
-            if message is None:
-                client.close_own()
-                client.slot = self._items.slots[place] = []
-                message = self._items.messages[place] = Message(item, client.slot)
-            client.message, client.slot = message, message.slot
-            client.emit(part for part in parts if part[0] in lanes)
-            client.end_message(behind=refusals_of(item))
-            client.message = None
-        sent = set().union(*unstreamed_texts.values()) if unstreamed_texts else set()
-        return [part for part in parts if part[0] not in sent]
+    def _unstreamed(self, parts: Sequence[Part], output: Sequence[Any]) -> Sequence[Part]:
+        """Send what became of calls and texts that only this frame holds, in their order; returns what remains."""
+        calls, texts = self._items.reading.take_unstreamed()
+        if not (calls or texts):
+            return parts
+        replacements = Replacements([*calls.values()], parts, ItemCall)
+        rest: Sequence[Part] = replacements.other_parts
+        for place in sorted({*calls, *texts}):
+            if place in texts:
+                own = {lane: [part for part in rest if part[0] == lane] for lane in texts[place].values()}
+                self._message(place, rawjson.fields(output[place]), texts[place], own)
+                rest = [part for part in rest if part[0] not in own]
+                continue
+            call = replacements.next()
+            if call is not None and call.is_unchanged(calls[place]):
+                continue
+            self._items.begin(place)
+            if call is not None:
+                self._client.replaced[call.start.id] = calls[place]
+                self._client.emit(call.parts)
+            elif replacements.in_order and not texts:
+                self._client.emit(rest)
+                rest = ()
+        self._client.close_own()
+        self._client.slot = self._items.slots.setdefault(len(output) - 1, [None])
+        return [*rest, *(part for call in replacements.unplaced for part in call.parts)]
+
+    def _message(self, place: int, item: Fields, lanes: Mapping[int, int], parts: Mapping[int, Sequence[Part]]) -> None:
+        """Send what became of the texts of one message. `lanes`: those of its text parts, by their numbers."""
+        client, content = self._client, rawjson.items(item.get("content"))
+        if self._alone and all(_is_same(rawjson.fields(content[at]), parts[lane]) for at, lane in lanes.items()):
+            return
+        self._items.begin(place)
+        client.message = message = self._items.messages[place] = Message(item, client.slot, whole=True)
+        for number, raw in enumerate(content):
+            part = rawjson.fields(raw)
+            if number in lanes:
+                message.part = part
+                client.emit(parts[lanes[number]])
+                client.close()
+                client.end_part()
+            elif not is_text(part):
+                client.add_part(raw)
+        client.end_message()
+        client.message = None
 
     def _client_items(self, place: int, item: Any) -> Iterator[Any]:
         """The items that the client has seen in the place of one; what did not change as it is at the end."""
         is_withheld = self._items.is_withheld(place, rawjson.fields(item))
         if place not in self._items.slots and rawjson.word(rawjson.fields(item), "call_id") in self._items.withdrawn:
-            return
-        if not self._kept.get(place, True):
             return
         if place in self._items.broken_off:
             native = self._items.natives[place]
@@ -112,3 +131,10 @@ class FinalFrame:
         held = {native.kind.holds[0]: "".join(native.pieces), "status": "incomplete"}
         named = {"name": native.item["name"]} if "name" in native.item else {}
         return {**item, **named, **{key: rawjson.string(word) for key, word in held.items()}}
+
+
+def _is_same(part: Fields, events: Sequence[Part]) -> bool:
+    """Whether a text part is as it came."""
+    others = any(isinstance(one, CallStart) or (isinstance(one, Reasoning) and one.moved) for _, one in events)
+    said = "".join(one.text for _, one in events if isinstance(one, Text))
+    return not others and said == rawjson.word(part, "text")

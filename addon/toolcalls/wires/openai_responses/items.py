@@ -89,12 +89,16 @@ class Message:
 
     slot   the items that the client has got in the upstream's item's place
     own    it is one of ours, for text that has none
+    whole  it came as a whole
+    part   of one that came as a whole: the part that comes next
     """
 
-    def __init__(self, item: Fields, slot: list[Any], *, own: bool = False) -> None:
+    def __init__(self, item: Fields, slot: list[Any], *, own: bool = False, whole: bool = False) -> None:
         self.item = item
         self.slot = slot
         self.own = own
+        self.whole = whole
+        self.part: Fields = {}
         self.held: list[Fields] = []
         self.segment: Segment | None = None
         self.count = 0  # segments so far
@@ -111,6 +115,7 @@ class Segment:
     """One message that the client sees. Its text is in pieces until its part is closed.
 
     base   the content_index, in the upstream's message, of its own first part
+    came   the part that is open, as it came as a whole; {} where it did not
     """
 
     def __init__(self, id_: msgspec.Raw, place: int, base: int) -> None:
@@ -119,6 +124,7 @@ class Segment:
         self.base = base
         self.content: list[Any] = []
         self.part: Fields | None = None
+        self.came: Fields = {}
         self.pieces: list[str] = []
         self.has_text_done = False  # `output_text.done` is out
 
@@ -132,13 +138,16 @@ class Segment:
         """The members that say where the part is that is open or comes next."""
         return {"item_id": self.id, "output_index": self.place, "content_index": len(self.content)}
 
-    def begin(self, part: Fields) -> None:
+    def begin(self, part: Fields, came: Fields | None = None) -> None:
         """Begin a text part."""
-        self.part, self.pieces, self.has_text_done = part, [], False
+        self.part, self.came, self.pieces, self.has_text_done = part, came or {}, [], False
 
     def closed(self) -> list[Any]:
         """The content with the part that is open, as far as it came."""
-        return self.content if self.part is None else [*self.content, text_part(self.part, self.text)]
+        if self.part is None:
+            return self.content
+        same = bool(self.came) and rawjson.word(self.came, "text") == self.text
+        return [*self.content, self.came if same else text_part(self.part, self.text)]
 
 
 class Thought:

@@ -130,7 +130,10 @@ class MessageFrames:
         message = self._items.message_of(event)
         if came and (message.changed or content_of(parts) != (came, False, [])):
             client.emit(parts)
-            client.end_message(behind=refusals_of(item))
+            client.end_part()
+            for part in refusals_of(item):
+                client.add_part(part)
+            client.end_message()
             client.message = None
             return
         segment, message.segment = message.segment, None
