@@ -369,7 +369,9 @@ class Reading:
                 yield from self._aside(item) if not self._items_done else ()
                 yield from ((self._lane, Fetched(text)) for text in fetched(item))
                 yield from self._message(item, place)
-                if lanes := {number: lane for (at, number), lane in self._lanes.items() if at == place}:
+                numbers = range(len(parts_of(item)))
+                lanes = {number: self._lanes[place, number] for number in numbers if (place, number) in self._lanes}
+                if lanes:
                     self.unstreamed_texts[place] = lanes
         self._open = False
         if self._calls and "output" in response and not (met or self.unstreamed_calls):

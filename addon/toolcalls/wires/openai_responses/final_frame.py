@@ -24,6 +24,7 @@ class FinalFrame:
         self._items = items
         self._client = items.client
         self._alone = alone
+        self._behind: list[Any] = []  # items behind all of the upstream's
 
     def ended(self, event: Fields, parts: Sequence[Part]) -> None:
         """Make the whole response say what the stream has said."""
@@ -47,7 +48,8 @@ class FinalFrame:
             client.forward(event)
             return
         cut, stopped = bool(open_ or self._items.broken_off), is_stopped(response, parts)
-        made = [*client.before, *(item for place, was in enumerate(output) for item in self._client_items(place, was))]
+        between = (item for place, was in enumerate(output) for item in self._client_items(place, was))
+        made = [*client.before, *between, *self._behind]
         same = len(made) == len(output) and all(item is was for item, was in zip(made, output, strict=True))
         made = output if same or not (output or self._alone) else made  # some servers leave it empty
         whole = response_with(response, output, made, cut=cut, stopped=stopped)
@@ -61,15 +63,16 @@ class FinalFrame:
     def _unstreamed(self, parts: Sequence[Part], output: Sequence[Any]) -> Sequence[Part]:
         """Send what became of calls and texts that only this frame holds, in their order; returns what remains."""
         calls, texts = self._items.reading.take_unstreamed()
-        if not (calls or texts):
+        if not (calls or texts or self._alone):
             return parts
         replacements = Replacements([*calls.values()], parts, ItemCall)
-        rest: Sequence[Part] = replacements.other_parts
+        of_texts: dict[int, list[Part]] = {lane: [] for lanes in texts.values() for lane in lanes.values()}
+        rest: list[Part] = []
+        for part in replacements.other_parts:
+            of_texts.get(part[0], rest).append(part)
         for place in sorted({*calls, *texts}):
             if place in texts:
-                own = {lane: [part for part in rest if part[0] == lane] for lane in texts[place].values()}
-                self._message(place, rawjson.fields(output[place]), texts[place], own)
-                rest = [part for part in rest if part[0] not in own]
+                self._message(place, rawjson.fields(output[place]), texts[place], of_texts)
                 continue
             call = replacements.next()
             if call is not None and call.is_unchanged(calls[place]):
@@ -80,9 +83,9 @@ class FinalFrame:
                 self._client.emit(call.parts)
             elif replacements.in_order and not texts:
                 self._client.emit(rest)
-                rest = ()
+                rest = []
         self._client.close_own()
-        self._client.slot = self._items.slots.setdefault(len(output) - 1, [None])
+        self._client.slot = self._behind
         return [*rest, *(part for call in replacements.unplaced for part in call.parts)]
 
     def _message(self, place: int, item: Fields, lanes: Mapping[int, int], parts: Mapping[int, Sequence[Part]]) -> None:
@@ -90,8 +93,12 @@ class FinalFrame:
         client, content = self._client, rawjson.items(item.get("content"))
         if self._alone and all(_is_same(rawjson.fields(content[at]), parts[lane]) for at, lane in lanes.items()):
             return
-        self._items.begin(place)
-        client.message = message = self._items.messages[place] = Message(item, client.slot, whole=True)
+        message = self._items.messages.get(place)
+        if message is None:
+            self._items.begin(place)
+            message = self._items.messages[place] = Message(item, client.slot, whole=True)
+        client.close_own()
+        client.message, client.slot = message, message.slot
         for number, raw in enumerate(content):
             part = rawjson.fields(raw)
             if number in lanes:
