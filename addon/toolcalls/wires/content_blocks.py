@@ -24,7 +24,7 @@ table, and one that broke off is the text that it was.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reasoning, Text
@@ -141,29 +141,25 @@ class ContentBlocks(ABC):
     def event(self, lane: int, event: Event) -> None:
         """Send one event."""
         block = self.open
-        if isinstance(event, Text):
+        if isinstance(event, CallPiece):
+            if block is None or block.call != (lane, event.index):
+                block = self.left.get((lane, event.index))
+            if block is not None:
+                block.has_arguments = block.has_arguments or event.json != ""
+                self._say(block, event.json, None)
+        elif isinstance(event, Text):
             self.text(event.text)
         elif isinstance(event, CallStart):
             self.begin("call", lane=lane, call=event)
-        elif isinstance(event, CallPiece | CallEnd):
-            self._call_goes_on(lane, event)
+        elif isinstance(event, CallEnd):
+            if block is not None and block.call == (lane, event.index):
+                self._end()
+            elif (left := self.left.pop((lane, event.index), None)) is not None:
+                self._stop(left)
         elif isinstance(event, Reasoning) and event.moved and event.text:
             if block is None or block.kind != "reasoning":
                 block = self.begin("reasoning")
             self._say(block, event.text, None)
-
-    def _call_goes_on(self, lane: int, event: CallPiece | CallEnd) -> None:
-        key = lane, event.index
-        block = self.open if self.has_open(*key) else self.left.get(key)
-        if block is None:
-            return
-        if isinstance(event, CallPiece):
-            block.has_arguments = block.has_arguments or event.json != ""
-            self._say(block, event.json, None)
-        elif block is self.open:
-            self._end()
-        else:
-            self._stop(self.left.pop(key))
 
     def text(self, text: str, event: Fields | None = None) -> None:
         """Send text. `event`: the one that it came in."""
@@ -217,7 +213,10 @@ class BlockStream(ContentBlocks):
         return self.said(block, text)
 
     def _start(self, block: Block, opener: Fields | None, call: CallStart | None) -> None:
-        self.forward(self.started(block, call) if opener is None else opener, block.index)
+        if opener is None:
+            self.out.append(self.started(block, call))
+        else:
+            self.forward(opener, block.index)
 
     def _say(self, block: Block, text: str, event: Fields | None) -> None:
         """In the event that the text came in if that still says the same."""
@@ -277,36 +276,35 @@ class CompleteCalls:
         self._pieces: list[str] = []
         self._markup: list[str] = []
 
-    def of(self, events: Iterable[Event]) -> Iterator[Event]:
+    def of(self, events: Iterable[Event]) -> list[Event]:
         """The events with each call where it ends, in one piece, and without markup."""
+        made: list[Event] = []
         for event in events:
-            yield from self._of(event)
-
-    def _of(self, event: Event) -> Iterator[Event]:
-        call = self._call
-        if isinstance(event, Markup):
-            self._markup.append(event.text)
-            if not event.text:  # the candidate has its verdict
-                yield from self.decide()
-        elif isinstance(event, CallStart) and event.dialect is not None:
-            if call is not None:
-                yield from self.decide()
-            self._call, self._pieces = event, []
-        elif isinstance(event, CallPiece | CallEnd) and call is not None and call.index == event.index:
-            if isinstance(event, CallPiece):
-                self._pieces.append(event.json)
-                return
-            self._call, self._markup = None, []
-            yield from (call, CallPiece(call.index, "".join(self._pieces)), event)
-        else:
+            call = self._call
             if isinstance(event, Text) or (isinstance(event, Reasoning) and event.moved):
-                yield from self.decide()
-            yield event
+                made += self.decide()
+                made.append(event)
+            elif isinstance(event, Markup):
+                self._markup.append(event.text)
+                if not event.text:  # the candidate has its verdict
+                    made += self.decide()
+            elif isinstance(event, CallStart) and event.dialect is not None:
+                made += () if call is None else self.decide()
+                self._call, self._pieces = event, []
+            elif call is not None and isinstance(event, CallPiece) and call.index == event.index:
+                self._pieces.append(event.json)
+            elif call is not None and isinstance(event, CallEnd) and call.index == event.index:
+                self._call, self._markup = None, []
+                made += (call, CallPiece(call.index, "".join(self._pieces)), event)
+            else:
+                made.append(event)
+        return made
 
-    def decide(self) -> Iterator[Event]:
+    def decide(self) -> Sequence[Event]:
         """What came is decided: a call that is still open broke off."""
         call, self._call = self._call, None
-        markup, self._markup = "".join(self._markup), []
-        if call is not None:
-            self.broken = True
-            yield Text(markup)
+        markup, self._markup = self._markup, []
+        if call is None:
+            return ()
+        self.broken = True
+        return (Text("".join(markup)),)

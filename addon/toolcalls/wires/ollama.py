@@ -167,7 +167,7 @@ class _Codec(Undivided):
         line = rawjson.fields(payload)
         message = rawjson.fields(line.get("message"))
         own = rawjson.items(message.get("tool_calls"))
-        content = self._content([*self._complete.of(event for _, event in parts)], own)
+        content = self._content(self._complete.of([event for _, event in parts]), own)
         if can_omit and not content:
             return []
         messages = _messages(content) if self._streamed else [_one_message(content)]

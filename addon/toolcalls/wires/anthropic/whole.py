@@ -147,6 +147,7 @@ class Content(ContentBlocks):
         self.lifted = False
         self.broken = False
         self._came: Any = {}  # the text block in hand
+        self._text = ""  # what it says
         self._call: CallStart | None = None
         self._rest: Fields = {}  # other members of the block that is open
         self._said: list[str] = []
@@ -156,17 +157,14 @@ class Content(ContentBlocks):
         members.
         """
         self._came, self.held = came, rawjson.fields(came)
+        self._text = rawjson.word(self.held, "text")
         complete = CompleteCalls()
         for event in (*complete.of(events), *complete.decide()):
             self.event(0, event)
         self.broken = self.broken or complete.broken
-        if self._blank and self._blank == self._text_of_block:  # nothing else was in it
-            self._say(self.show(), self._text_of_block, None)
+        if self._blank and self._blank == self._text:  # nothing else was in it
+            self._say(self.show(), self._text, None)
         self.close()
-
-    @property
-    def _text_of_block(self) -> str:
-        return rawjson.word(rawjson.fields(self._came), "text")
 
     def take_call(self, call: BlockCall, raw: Any = None) -> None:
         """A native call, or the one in its place. `raw` is the block that is there, None where none does."""
@@ -188,7 +186,7 @@ class Content(ContentBlocks):
             call.pieces.append(said)
             self.take_call(call)
         elif block.kind == "text":
-            same = said == self._text_of_block
+            same = said == self._text
             self.blocks.append(self._came if same else {"type": "text", **self._rest, "text": rawjson.string(said)})
         else:
             self.blocks.append({"type": "thinking", "thinking": rawjson.string(said), "signature": ""})

@@ -65,7 +65,7 @@ class Candidates(Undivided):
     def _shown(self, lane: int, parts: Sequence[Part]) -> list[Event]:
         """The events of one candidate, each new call of which is complete."""
         complete = self._complete.setdefault(lane, CompleteCalls())
-        return [*complete.of(event for of, event in parts if of == lane)]
+        return complete.of([event for of, event in parts if of == lane])
 
     def _candidate(self, candidate: Fields, events: Sequence[Event]) -> Fields:
         """The candidate as its events say; itself when they say what it says already."""

@@ -63,11 +63,12 @@ class ClientStream(ContentBlocks):
     lowered    native calls that it has not got, since they become text, by their ids
     replaced   those whose places others may take, by their ids
     diverged   it got something else than the upstream sent
+    folded     it gets one whole reply and no frames: only the items count
     """
 
     calls_stay_open = True
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, *, folded: bool = False) -> None:
         super().__init__()
         self.out: list[Fields] = []
         self.before: list[Any] = []
@@ -76,7 +77,8 @@ class ClientStream(ContentBlocks):
         self.calls: dict[tuple[int, int], CallItem] = {}
         self.lowered: dict[str, Fields] = {}
         self.replaced: dict[str, Fields] = {}
-        self.diverged = False
+        self.diverged = folded
+        self.folded = folded
         self._reading = reading
         self._thought = Thought({}, -1)  # the one that is open
         self._first: int | None = None  # the number of the frame's first event, None where events have none
@@ -98,11 +100,15 @@ class ClientStream(ContentBlocks):
         self._numbers += len(self.out) - 1
 
     def send(self, kind: str, **members: Any) -> None:
+        if self.folded:
+            return
         number = {} if self._first is None else {"sequence_number": self._first + len(self.out)}
         self.out.append({"type": kind, **number, **members, **self._shared})
 
     def forward(self, event: Fields, **changes: Any) -> None:
         """Send an event of the upstream's, with new values for some members and its own number."""
+        if self.folded:
+            return
         if self._first is not None:
             changes["sequence_number"] = self._first + len(self.out)
         self.out.append({**event, **{key: _as_was(event.get(key), value) for key, value in changes.items()}})

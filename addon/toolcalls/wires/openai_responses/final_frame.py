@@ -15,28 +15,47 @@ from toolcalls.wires.replacement import Replacements
 
 
 class FinalFrame:
-    """Encodes the last frame, so that it says what the client has got.
+    """Encodes the last frame, so that it says what the client has got."""
 
-    alone   it is a whole reply: there was no stream before it
-    """
-
-    def __init__(self, items: UpstreamItems, *, alone: bool = False) -> None:
+    def __init__(self, items: UpstreamItems) -> None:
         self._items = items
         self._client = items.client
-        self._alone = alone
         self._behind: list[Any] = []  # items behind all of the upstream's
 
     def ended(self, event: Fields, parts: Sequence[Part]) -> None:
-        """Make the whole response say what the stream has said."""
+        """Send the frame with what the stream has said."""
         client = self._client
-        response = rawjson.fields(event.get("response"))
+        if "response" not in event:
+            self._finish(parts, ())
+            client.forward(event)
+            return
+        response = rawjson.fields(event["response"])
+        made, cut = self.response(response, parts)
+        was = rawjson.word(event, "type")
+        stopped = is_stopped(response, parts) and not cut
+        now = "incomplete" if cut and was == "response.completed" else "completed" if stopped else ""
+        kind = {"type": f"response.{now}"} if now and was != f"response.{now}" else {}
+        client.forward({**event, **kind} if kind else event, **({} if made is response else {"response": made}))
+
+    def response(self, response: Fields, parts: Sequence[Part]) -> tuple[Fields, bool]:
+        """The whole response with what the stream has said; and whether a call of it broke off."""
         output = rawjson.items(response.get("output"))
-        self._items.broken_off.update(
+        cut = self._finish(parts, output)
+        between = (item for place, was in enumerate(output) for item in self._client_items(place, was))
+        made = [*self._client.before, *between, *self._behind]
+        same = len(made) == len(output) and all(item is was for item, was in zip(made, output, strict=True))
+        made = output if same or not (output or self._client.folded) else made  # some servers leave it empty
+        return response_with(response, output, made, cut=cut, stopped=is_stopped(response, parts)), cut
+
+    def _finish(self, parts: Sequence[Part], output: Sequence[Any]) -> bool:
+        """Send all that is left, and end what is open; returns whether a call broke off."""
+        client, items = self._client, self._items
+        items.broken_off.update(
             place
             for lane, said in parts
             if isinstance(said, Withdrawn)
-            for place in self._items.reading.places_of_call(lane, said.index)
-            if place in self._items.natives
+            for place in items.reading.places_of_call(lane, said.index)
+            if place in items.natives
         )
         client.emit(self._unstreamed(parts, output))
         client.close()
@@ -44,26 +63,14 @@ class FinalFrame:
         open_ = client.broken_off()
         for call in open_:
             call.end("incomplete")
-        if "response" not in event:
-            client.forward(event)
-            return
-        cut, stopped = bool(open_ or self._items.broken_off), is_stopped(response, parts)
-        between = (item for place, was in enumerate(output) for item in self._client_items(place, was))
-        made = [*client.before, *between, *self._behind]
-        same = len(made) == len(output) and all(item is was for item, was in zip(made, output, strict=True))
-        made = output if same or not (output or self._alone) else made  # some servers leave it empty
-        whole = response_with(response, output, made, cut=cut, stopped=stopped)
-        was = rawjson.word(event, "type")
-        now = "incomplete" if cut and was == "response.completed" else "completed" if stopped and not cut else ""
-        kind = {"type": f"response.{now}"} if now and was != f"response.{now}" else {}
-        client.forward({**event, **kind} if kind else event, **({} if whole is response else {"response": whole}))
+        return bool(open_ or items.broken_off)
 
     # What only this frame holds
 
     def _unstreamed(self, parts: Sequence[Part], output: Sequence[Any]) -> Sequence[Part]:
         """Send what became of calls and texts that only this frame holds, in their order; returns what remains."""
         calls, texts = self._items.reading.take_unstreamed()
-        if not (calls or texts or self._alone):
+        if not (calls or texts or self._client.folded):
             return parts
         replacements = Replacements([*calls.values()], parts, ItemCall)
         of_texts: dict[int, list[Part]] = {lane: [] for lanes in texts.values() for lane in lanes.values()}
@@ -91,7 +98,9 @@ class FinalFrame:
     def _message(self, place: int, item: Fields, lanes: Mapping[int, int], parts: Mapping[int, Sequence[Part]]) -> None:
         """Send what became of the texts of one message. `lanes`: those of its text parts, by their numbers."""
         client, content = self._client, rawjson.items(item.get("content"))
-        if self._alone and all(_is_same(rawjson.fields(content[at]), parts[lane]) for at, lane in lanes.items()):
+        if self._client.folded and all(
+            _is_same(rawjson.fields(content[at]), parts[lane]) for at, lane in lanes.items()
+        ):
             return
         message = self._items.messages.get(place)
         if message is None:

@@ -73,9 +73,9 @@ class UpstreamItems:
     withdrawn   ids of native calls that were withdrawn
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, folded: bool = False) -> None:
         self.reading = Reading()
-        self.client = ClientStream(self.reading)
+        self.client = ClientStream(self.reading, folded=folded)
         self.decoded: list[Part] = []
         self.places: dict[int, int | None] = {}
         self.slots: dict[int, list[Any]] = {}

@@ -88,7 +88,7 @@ class Whole(WholeCodec):
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
         """The reply, as the last frame of a stream would have it in which nothing came before."""
-        items = UpstreamItems()
+        items = UpstreamItems(folded=True)
         reading = items.reading
         reading.reply_id = self.reply_id
         response = rawjson.fields(payload)
@@ -101,9 +101,8 @@ class Whole(WholeCodec):
             if texts:
                 reading.unstreamed_texts[place] = dict(zip(texts, lanes, strict=False))
         in_order = sorted(parts, key=lambda part: part[0])
-        final = FinalFrame(items, alone=True)
-        final.ended({"type": "response.completed", "response": response}, in_order)
-        return [rawjson.written(items.client.out[-1]["response"])]
+        made, _ = FinalFrame(items).response(response, in_order)
+        return [rawjson.written(made)]
 
 
 def _holds_other_text(response: Fields) -> bool:
