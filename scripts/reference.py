@@ -70,6 +70,7 @@ EXAMPLES = {
     "multiple_calls": "multiple_calls: false",
     "starts_in_reasoning": "starts_in_reasoning: true",
     "infer_types": "infer_types: false",
+    "escaped_values": "escaped_values: true",
     "drop_invented_results": "drop_invented_results: true",
     "max_buffer_bytes": "max_buffer_bytes: 131072",
     "max_held_call_bytes": "max_held_call_bytes: 1048576",

@@ -87,7 +87,7 @@ FILES = {
         client_memory collected_calls constrained_text opened_reasoning past_calls present_openers prompt_tools
         session_ids stop_texts | declared_tools | conversation |
         spoken_dialects
-        | taught_wrappers
+        | escaped_values taught_wrappers
         | evidence | rewriting | call_memory history_mending processing
     """,
     "replies": """

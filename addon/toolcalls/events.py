@@ -332,7 +332,7 @@ class Note(msgspec.Struct, frozen=True, gc=False):
 
 
 class Defect(msgspec.Struct, frozen=True, gc=False):
-    """One thing that is wrong with a native call. It says where and what, and holds no value of the call's.
+    """One thing that is wrong with a call. It says where and what, and holds no value of the call's.
 
     code          the reason that says it
     path          where in the arguments, as a JSON Pointer (`/edits/0/oldText`); "" for the call or all its arguments
@@ -364,7 +364,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     `reason` is None when all went cleanly. `index` is the call's index, None when
     nothing of it became a call. `rule` names the processor's rule that blocked it, `changes` say what processors did.
     `nearest` are the declared tools whose names come close to one that is not declared, the closest first. `defects`
-    are what is wrong with a native call as its upstream made it; the first one is its reason.
+    are what is wrong with a native call as its upstream made it, or with the arguments of a lifted one; the first one,
+    or the first that was not mended, is its reason.
     """
 
     status: Status

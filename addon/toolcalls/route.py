@@ -213,6 +213,7 @@ class Route:
     starts_in_reasoning   the chat template opens the model's reasoning, and the server leaves it in the text: a reply's
                        text is reasoning up to the first closer, unless reasoning comes in a field of its own
     infer_types        values without a schema are typed by the dialect's own rule
+    escaped_values     values between tags are escaped, as in XML; None: as calls in the request show
     max_buffer_bytes   how much text of one candidate may be held back, in UTF-8 bytes
     max_held_call_bytes   the same for a call that counts only when it is complete, while it still is one
     max_call_chars     how many characters the argument JSON of one call may have; what goes past it stays open
@@ -248,6 +249,7 @@ class Route:
     drop_invented_results: bool = False
     starts_in_reasoning: bool = False
     infer_types: bool = True
+    escaped_values: bool | None = None
     max_buffer_bytes: int = 64 * 1024
     max_held_call_bytes: int = 8 * 1024 * 1024
     max_call_chars: int = 16 * 1024 * 1024

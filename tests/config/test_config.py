@@ -83,6 +83,7 @@ GOOD = {
     "one dialect": ("routes: [{dialects: invoke}]", one_route(dialects=("invoke",))),
     "dialects": ("routes: [{dialects: [tagged, invoke]}]", one_route(dialects=("tagged", "invoke"))),
     "auto": ("routes: [{dialects: auto, client_dialect: auto}]", one_route()),
+    "escaped values": ("routes: [{escaped_values: true}]", one_route(escaped_values=True)),
     "policy, types": ("routes: [{policy: strict, infer_types: false}]", one_route(policy="strict", infer_types=False)),
     "parts of the policy": (
         "routes: [{policy: lenient, take: [fenced, echo, fenced], require: [terminal]}]",

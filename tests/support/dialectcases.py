@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
+import msgspec
+
 from support.casefiles import Case
 from support.chatclient import received, stream
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reasoning, Text, Verdict
@@ -108,7 +110,7 @@ def outcome_of(case: Case, body: bytes, cuts: Callable[[bytes], Iterable[bytes]]
     out = b"".join([exchange.feed(part) for part in cuts(body)])
     out += exchange.abort() if case.finish == "broken" else exchange.close()
     assert exchange.failure is None, repr(exchange.failure)
-    verdicts = tuple(verdict for _, verdict in exchange.verdicts)
+    verdicts = tuple(as_read(verdict) for _, verdict in exchange.verdicts)
     choice = received(out, ends=case.finish != "broken").choices[0]
     if case.shown == case.text:
         assert out == body, "nothing was lifted, yet the bytes changed"
@@ -122,6 +124,14 @@ def outcome_of(case: Case, body: bytes, cuts: Callable[[bytes], Iterable[bytes]]
         assert choice.finish == ("length" if case.finish == "length" else expected)
     calls = tuple((record.name, record.arguments) for record in whole)
     return Outcome(choice.text, calls, verdicts, choice.reasoning)
+
+
+def as_read(verdict: Verdict) -> Verdict:
+    """A verdict as the reader gives it, which does not know what is wrong with a lifted call's arguments."""
+    if verdict.status != "lifted" or not verdict.defects:
+        return verdict
+    assert verdict.reason == verdict.defects[0].code
+    return msgspec.structs.replace(verdict, reason=None, defects=())
 
 
 def whole(body: bytes) -> Iterable[bytes]:

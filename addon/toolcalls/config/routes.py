@@ -99,6 +99,7 @@ class RouteKeys:
             "multiple_calls": optional_flag("multiple_calls", "what the client takes"),
             "starts_in_reasoning": flag("starts_in_reasoning"),
             "infer_types": flag("infer_types"),
+            "escaped_values": optional_flag("escaped_values", "as calls in the request show"),
             "drop_invented_results": flag("drop_invented_results"),
             "max_buffer_bytes": number("max_buffer_bytes", 64),
             "max_held_call_bytes": number("max_held_call_bytes", 64),

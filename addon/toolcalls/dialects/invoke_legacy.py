@@ -173,7 +173,7 @@ class _Body(CallBody):
         self._given.add(tag.name)
         place = _Value(tag.name, self._declared, frozenset(self._given))
         opener = self.take_tag(tag)
-        literal = yield from self.take_value(self.arguments.value(tag.name), place, opener, opened_on_lines)
+        literal = yield from self.take_value(self.arguments.value(tag.name), place, opener, opened_on_lines, tag.name)
         return False if literal is None else None
 
     @override

@@ -20,6 +20,7 @@ from toolcalls.dialects import about
 from toolcalls.events import Reason
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request
+from toolcalls.requests.escaped_values import escapes_values
 from toolcalls.requests.opened_reasoning import may_start_in_reasoning
 from toolcalls.requests.prompt_tools import tools_in
 from toolcalls.requests.spoken_dialects import taught_in, used_in
@@ -225,4 +226,5 @@ def call_policy_of(route: Route, request: Request, decision: Decision) -> tuple[
         wrappers=wrappers_in(request) if lift else (),
         first=decision.client_dialects,
     )
-    return call_policy, Toolbox(tools, infer=route.infer_types and not textual, textual=textual)
+    escaped = escapes_values(route, reading) if lift else None
+    return call_policy, Toolbox(tools, infer=route.infer_types and not textual, textual=textual, escaped=escaped)

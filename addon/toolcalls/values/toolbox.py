@@ -46,9 +46,12 @@ class Toolbox:
 
     infer     values without a schema are typed by the dialect's own rule
     textual   the tools are declared in prose: to the client every value is text, unless its form shows the type
+    escaped   who writes the calls escapes values between tags, as in XML; None where that is not known
     """
 
-    def __init__(self, tools: Iterable[Tool] = (), *, infer: bool = True, textual: bool = False) -> None:
+    def __init__(
+        self, tools: Iterable[Tool] = (), *, infer: bool = True, textual: bool = False, escaped: bool | None = None
+    ) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self._resolved: dict[str, str] = {}
         self._nearest: dict[str, tuple[str, ...]] = {}
@@ -57,6 +60,7 @@ class Toolbox:
         self._validators: dict[str, Validator | None] = {}
         self._declared: dict[str, Declared] = {}
         self.infer = infer
+        self.escaped = escaped
         self.textual = textual
 
     @property

@@ -246,8 +246,8 @@ FIELDS: tuple[Field, ...] = (
     ),
     Field(
         "verdicts[].defects",
-        "what is wrong with a native call: `code` (a reason), `path` (a JSON Pointer into the arguments), `wanted`, "
-        "`got`, and `at`, the character of the argument text; without values",
+        "what is wrong with a call, native or lifted: `code` (a reason), `path` (a JSON Pointer into the arguments), "
+        "`wanted`, `got`, and `at`, the character of the argument text; without values",
         _DEFECTS,
         har="_toolcalls.verdicts[].defects",
         otel="toolcalls.defects",

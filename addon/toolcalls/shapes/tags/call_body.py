@@ -7,6 +7,7 @@ form says what its tags are; where a value ends is decided in `value_end`, what 
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Protocol, override
 
 from toolcalls.shapes import CallSink
@@ -14,6 +15,7 @@ from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.json.json_arguments import OBJECT_STARTS
 from toolcalls.shapes.tags.call_end import Form, Parameters, damaged_end, leaked_word
 from toolcalls.shapes.tags.content import Content, Opened
+from toolcalls.shapes.tags.entities import escaped_value
 from toolcalls.shapes.tags.jsonbody import json_body, skip
 from toolcalls.shapes.tags.opening_tag import Tag, declared_attributes, encoded_arguments, other_attributes
 from toolcalls.shapes.tags.rest_of_call import RestOfCall
@@ -102,13 +104,17 @@ class CallBody(ABC):
             self.sink.note_repair(repair)
         return self.scan.take(tag.length)
 
-    def take_value(self, value: Value, place: Surroundings, opener: str, start: "Start") -> Step[bool | None]:
+    def take_value(
+        self, value: Value, place: Surroundings, opener: str, start: "Start", key: str = ""
+    ) -> Step[bool | None]:
         """Take a value behind `opener`, which may be there twice, and its closer.
 
         Returns whether its text is marked as such; None when the reply ends before its closer.
         """
         yield from take_doubled(self.scan, self.sink, place, opener)
-        value, literal, own_lines = yield from start(self.scan, value, place.closer)
+        value, literal, own_lines, entities = yield from start(self.scan, value, place.closer)
+        if entities:
+            value = escaped_value(value, key, self.tools, partial(self.sink.note_repair, "entities"))
         repair = yield from read_value(self.scan, value, place, own_lines=own_lines)
         if repair is None:
             return None
@@ -226,7 +232,7 @@ class NamedBody(CallBody):
         if tag.empty:
             value.end()
             return None
-        literal = yield from self.take_value(value, self.values, written, form.content.start)
+        literal = yield from self.take_value(value, self.values, written, form.content.start, keyed.name)
         return False if literal is None else None
 
     def _wrapped(self, tag: Tag) -> Step[bool | None]:

@@ -13,7 +13,6 @@ from toolcalls.shapes.tags.entities import (
     CDATA,
     IN_CDATA,
     Decoding,
-    Unescaping,
     cdata,
     escape,
     reads_as_escaped,
@@ -34,12 +33,14 @@ class Opened(NamedTuple):
 
     value       where the text goes
     literal     it was marked as text
+    entities    those in it may stand for what was escaped (`entities`)
     own_lines   a line end that was after the tag was layout, and so is one before the closer
     """
 
     value: Value
     literal: bool = False
     own_lines: bool = False
+    entities: bool = True
 
 
 class Content(Protocol):
@@ -136,9 +137,7 @@ class Printed(Verbatim):
 
 
 class Escaped:
-    """Line ends around a value on lines of its own are layout, CDATA hides what is in it, entities are decoded as
-    `entities` says.
-    """
+    """Line ends around a value on lines of its own are layout, and CDATA hides what is in it."""
 
     def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:  # noqa: ARG002
         """Attributes say nothing of the type: the schema alone decides."""
@@ -151,16 +150,16 @@ class Escaped:
         if (yield from scan.starts(CDATA, space)):
             scan.take(space)
             yield from _sections(scan, value, closers)
-            return Opened(Unescaping(value), literal=True, own_lines=lines > 0)
+            return Opened(value, literal=True, own_lines=lines > 0, entities=False)
         scan.take(lines)
-        return Opened(Unescaping(value), own_lines=lines > 0)
+        return Opened(value, own_lines=lines > 0)
 
     def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:
         """The text as it is, in CDATA only where it would be read as something else."""
         types = tools.types(name, key)
         text, is_string = to_text(raw)
         value = quote(text) if is_string else raw
-        hidden = reads_as_escaped(text) or text.lstrip(SPACE).startswith(CDATA) or tags.stand_in(text)
+        hidden = reads_as_escaped(text, key, tools) or text.lstrip(SPACE).startswith(CDATA) or tags.stand_in(text)
         if not hidden and to_json(text, types, infer=tools.infer) == value:
             return "", delimited(text)
         if to_json(text, types, infer=False) == value:
@@ -172,7 +171,8 @@ class Decoded(Verbatim):
     """A value of which everything was escaped once; a line end on each side of it is layout."""
 
     def start(self, scan: Scanner, value: Value, closers: Tags) -> Step[Opened]:
-        return opened_on_lines(scan, Decoding(value), closers)
+        opened = yield from opened_on_lines(scan, Decoding(value), closers)
+        return opened._replace(entities=False)
 
     def write(self, name: str, key: str, raw: str, tools: Toolbox, tags: Tags) -> tuple[str, str]:  # noqa: ARG002
         return "", escape(delimited(plain_text(name, key, raw, tools)))

@@ -3,10 +3,12 @@
 XML (`decode`, `XmlValue`) has five entities and character references, and CDATA in which nothing is one
 (https://www.w3.org/TR/xml/#sec-predefined-ent). It is read so where the form is XML; a bare `&` stays everywhere.
 
-All other forms hold values as they are. Models write them raw as a rule, escaped now and then, so `Unescaping` takes a
-value as escaped only when nothing in it speaks against that: it holds an entity, and neither a `<` nor a bare `&`.
-Anything else is left as it stands, so a file that contains `&lt;` next to a tag survives. Only the five entities and
-the few numbers that escapers write for quotes and line ends count there (`ENTITIES`), and in attributes.
+All other forms hold values as they are: an entity is text, of a page or a pattern. Two things say that a value was
+escaped. Its writer is known to escape (`Toolbox.escaped`): then a value is where nothing speaks against that, where it
+has an entity, and neither a `<` nor a bare `&`. Or it is a program for a shell, has no bare `<`, `>` or `&`, and has
+an entity where such a program can only have an operator (`has_operator`). The whole value is decoded or none of it
+(`Unescaping`). Only the five entities and the few numbers that escapers write for quotes and line ends count there
+(`ENTITIES`), and in attributes.
 """
 
 import re
@@ -14,6 +16,7 @@ from collections.abc import Callable
 
 from toolcalls.shapes.arguments import LINE_ENDS, Value
 from toolcalls.text.scanner import Scanner, Search, Step
+from toolcalls.values.toolbox import Toolbox
 
 CDATA, CDATA_END = "<![CDATA[", "]]>"
 _SPLIT = "]]]]><![CDATA[>"  # how `]]>` is written inside CDATA
@@ -39,11 +42,23 @@ _LONGEST_HALF = 12
 _LONGEST = max(map(len, ENTITIES))
 _PREFIXES = frozenset(entity[:size] for entity in ENTITIES for size in range(1, len(entity)))
 
+_BARE = re.compile(r"[<&]").search
+_BARE_IN_SHELL = re.compile(r"[<>&]").search
+_MARKS_IN_SHELL = re.compile(r"""[<>&'"#\\]""").search
+
 IN_CDATA = re.compile(r"\]").search
 IN_TEXT = re.compile(r"[<&]").search
 
-# How much of one value may wait for the answer to "escaped or raw?". Past it, it is escaped: everything so far was.
+# How much of a value may wait for the answer to "escaped or raw?". Past that it is raw.
 _MAX_WAIT = 64 * 1024
+
+SHELL = frozenset({"command", "cmd", "script"})  # parameters that a shell runs
+# What says whether a place of a program is quoted. A backslash takes what is after it along.
+_QUOTES = re.compile(r"""\\.?|['"#\n]""", re.DOTALL)
+_SIGNS = re.compile(
+    r"""\\.?|['"#\n]|&(?:quot|apos|#34|#39|#x22|#x27);|(?P<tag>&lt;/?\w+/?&gt;)|(?P<operator>&[lg]t;|&amp;&amp;)""",
+    re.DOTALL,
+)
 
 
 def decode(text: str) -> str:
@@ -103,84 +118,166 @@ def take_section(scan: Scanner, put: Callable[[str], None], wake_on: Search | No
         scan.wake_on = None
 
 
-def reads_as_escaped(text: str) -> bool:
-    """Whether a whole value would be decoded: it has an entity, no `<` and no bare `&`."""
-    return "&" in text and "<" not in text and "&" not in _ENTITY.sub("", text)
+def reads_as_escaped(text: str, key: str, tools: Toolbox) -> bool:
+    """Whether a whole value of this parameter would be decoded."""
+    if "&" not in text:
+        return False
+    left = _ENTITY.sub("", text)
+    if tools.escaped:
+        return _BARE(left) is None
+    return tools.escaped is None and key in SHELL and _BARE_IN_SHELL(left) is None and has_operator(text)
+
+
+class Quotes:
+    """Where in a program for a shell a text ends: in quotes, in a comment."""
+
+    def __init__(self) -> None:
+        self._open = ""
+        self._comment = False
+        self.unsure = False  # a quote in what may be a comment
+        self.escapes = False  # the next character is escaped
+
+    def take(self, sign: str) -> None:
+        """The next quote, escaped character, `#` or line end."""
+        self.escapes = False
+        if sign.startswith("\\"):
+            self.escapes = len(sign) == 1 and self._open != "'"
+        elif sign == "\n":
+            self._comment = False
+        elif sign == "#":
+            self._comment = self._comment or not self._open
+        elif self._comment:
+            self.unsure = True
+        elif not self._open:
+            self._open = sign
+        elif sign == self._open:
+            self._open = ""
+
+    def read(self, text: str) -> None:
+        """The next text without entities."""
+        at = 0
+        if self.escapes and text:
+            self.escapes, at = False, 1
+        while (found := _QUOTES.search(text, at)) is not None:
+            at = found.end()
+            if self.single and found[0].startswith("\\"):
+                at = found.start() + 1
+            else:
+                self.take(found[0])
+
+    @property
+    def single(self) -> bool:
+        """Whether single quotes are open, between which a backslash escapes nothing."""
+        return self._open == "'"
+
+    @property
+    def outside(self) -> bool:
+        """Whether an operator may be here."""
+        return not (self._open or self._comment or self.unsure)
+
+
+def has_operator(text: str, quotes: Quotes | None = None) -> bool:
+    """Whether an entity in a program stands where only an operator of the shell can be: outside quotes and comments.
+
+    quotes   where the text begins
+
+    `2&gt;/dev/null` and `a &amp;&amp; b` are such, `&lt;br&gt;` and a single `&amp;` are not.
+    """
+    quotes = quotes or Quotes()
+    at = 1 if quotes.escapes else 0
+    while (found := _SIGNS.search(text, at)) is not None:
+        at = found.end()
+        sign = found[0]
+        if found["operator"]:
+            if quotes.outside:
+                return True
+        elif not found["tag"]:
+            sign = ENTITIES.get(sign, sign)
+            if sign.startswith("\\") and quotes.single:
+                at = found.start() + 1
+            else:
+                quotes.take(sign)
+    return False
 
 
 class Unescaping:
     """A `Value` in front of another that decodes entities by the rule above while the text still arrives.
 
-    Raw text goes through at once. From the first entity on, the text waits until a `<` or a bare `&` says that it is
-    raw after all, or the value ends.
+    note    is told when the value was decoded
+    shell   it is a program, and its writer is not known to escape
+
+    Raw text goes through at once. From the first entity on, the text waits until something says that it is raw after
+    all, or the value ends.
     """
 
-    def __init__(self, value: Value) -> None:
+    def __init__(self, value: Value, note: Callable[[], None], *, shell: bool) -> None:
         self._value = value
+        self._note = note
+        self._quotes = Quotes() if shell else None
+        self._sign, self._undecided = (_BARE_IN_SHELL, _undecided_in_shell) if shell else (_BARE, _undecided)
         self._raw = False
-        self._held = ""
-        self._waiting: list[str] = []
-        self._waited = 0
+        self._held: list[str] = []
+        self._half = ""  # half an entity, which what is held ends with
+        self._size = 0
 
     def add(self, piece: str) -> None:
         if self._raw:
             self._value.add(piece)
             return
-        if not self._held and not self._waiting and "&" not in piece:
-            self._raw = "<" in piece
-            self._value.add(piece)
-            return
-        self._wait(piece)
+        if not self._held:
+            found = self._sign(piece)
+            if found is not None and found[0] != "&":
+                self._give_up(piece)
+                return
+            before = piece if found is None else piece[: found.start()]
+            if before:
+                self._value.add(before)
+                if self._quotes is not None:
+                    self._quotes.read(before)
+            piece = piece[len(before) :]
+        if piece:
+            self._wait(piece)
 
     @property
     def wake_on(self) -> Search | None:
-        """As long as nothing is decided, an `&` matters too."""
+        """As long as nothing is decided, other signs matter too."""
         if self._raw or self._value.wake_on is None:
             return self._value.wake_on
-        return None if self._held or self._waiting else _undecided
+        return None if self._held or (self._quotes is not None and self._quotes.escapes) else self._undecided
 
     def end(self, *, literal: bool = False) -> None:
-        if self._held:  # an entity that never ended: a bare `&`
-            self._give_up("")
-        if self._waiting:
-            self._value.add(unescape("".join(self._waiting)))
-            self._waiting.clear()
+        text = "".join(self._held)
+        if text and not self._half and (self._quotes is None or has_operator(text, self._quotes)):
+            self._note()
+            text = unescape(text)
+        if text:
+            self._value.add(text)
         self._value.end(literal=literal)
 
     def _wait(self, piece: str) -> None:
-        # `_waiting` holds text known to be free of `<` and bare `&`; `_held` the tail that may be half an entity.
-        text = self._held + piece
-        self._held = ""
-        first = text.find("&") if not self._waiting else 0
-        if first > 0 and "<" not in text[:first]:
-            self._value.add(text[:first])
-            text = text[first:]
+        text = self._half + piece
         cut = _half_entity(text)
-        text, self._held = text[:cut], text[cut:]
-        stop = _first_raw(text)
-        room = _MAX_WAIT - self._waited
-        if stop is not None and stop < room:
-            self._give_up(text)
-            return
-        self._waiting.append(text)
-        self._waited += len(text)
-        if self._waited >= _MAX_WAIT:
-            # Everything up to the limit was escaped: decode that, and take the rest as it stands.
-            whole = "".join(self._waiting)
-            spill = self._waited - _MAX_WAIT
-            self._value.add(unescape(whole[: len(whole) - spill]))
-            self._waiting.clear()
-            self._raw = True
-            rest = whole[len(whole) - spill :] + self._held
-            self._held = ""
-            if rest:
-                self._value.add(rest)
+        self._half = text[cut:]
+        self._size += len(piece)
+        if self._size > _MAX_WAIT or self._sign(_ENTITY.sub("", text[:cut])) is not None:
+            self._give_up(piece)
+        else:
+            self._held.append(piece)
 
-    def _give_up(self, text: str) -> None:
+    def _give_up(self, piece: str) -> None:
         self._raw = True
-        self._value.add("".join(self._waiting) + text + self._held)
-        self._waiting.clear()
-        self._held = ""
+        self._value.add("".join([*self._held, piece]))
+        self._held.clear()
+
+
+def escaped_value(value: Value, key: str, tools: Toolbox, note: Callable[[], None]) -> Value:
+    """The value of a parameter between tags, in front of which entities are decoded where its writer may have escaped.
+
+    note   is told when they were
+    """
+    if tools.escaped or (tools.escaped is None and key in SHELL):
+        return Unescaping(value, note, shell=not tools.escaped)
+    return value
 
 
 class Decoding:
@@ -216,12 +313,9 @@ def _undecided(piece: str) -> bool:
     return "&" in piece or "<" in piece or piece.endswith(LINE_ENDS)
 
 
-def _first_raw(text: str) -> int | None:
-    """The offset of the first `<` or bare `&`, None when every `&` begins an entity."""
-    for match in re.finditer(r"<|&", text):
-        if match.group() == "<" or not _ENTITY.match(text, match.start()):
-            return match.start()
-    return None
+def _undecided_in_shell(piece: str) -> bool:
+    """The same of a program, in which it also matters what is quoted."""
+    return _MARKS_IN_SHELL(piece) is not None or "\n" in piece or piece.endswith(LINE_ENDS)
 
 
 class XmlValue:

@@ -446,5 +446,5 @@ class _PairBody(CallBody):
             return False if literal is None else None
         value = self.arguments.value(self.pairs.given(tag.name))
         start = opened_as_text if tag.attributes else opened_verbatim
-        literal = yield from self.take_value(value, self.pairs, self._opener, start)
+        literal = yield from self.take_value(value, self.pairs, self._opener, start, tag.name)
         return False if literal is None else None

@@ -264,7 +264,7 @@ class _Elements(CallBody):
             value.end()
         else:
             place = _Element(self, _element(opener), key, structured=structured)
-            literal = yield from self.take_value(value, place, opener, self._start)
+            literal = yield from self.take_value(value, place, opener, self._start, key)
         if literal is None:
             return False
         if not isinstance(value, Collected):

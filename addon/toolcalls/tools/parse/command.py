@@ -14,6 +14,7 @@ from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.replies.reading_ahead import reasoning_ends
 from toolcalls.request import Request, Tool
+from toolcalls.requests.escaped_values import escapes_values
 from toolcalls.requests.opened_reasoning import may_start_in_reasoning
 from toolcalls.requests.taught_wrappers import wrappers_in
 from toolcalls.route import Route
@@ -78,7 +79,9 @@ def parsed(pieces: Iterable[str], call_policy: CallPolicy, *, cut: bool, whole: 
         found = reasoning_ends(parts, lambda at: Reader(call_policy, place=at), place, joined=True)
         end = found.get(0, 0)
     route = call_policy.route
-    tools = Toolbox((*call_policy.request.tools, *route.tools), infer=route.infer_types)
+    declared = (*call_policy.request.tools, *route.tools)
+    escaped = escapes_values(route, call_policy.request)
+    tools = Toolbox(declared, infer=route.infer_types, escaped=escaped)
     reader = Reader(
         call_policy,
         tools=tools,
