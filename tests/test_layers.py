@@ -91,7 +91,7 @@ FILES = {
         | evidence | rewriting | call_memory history_mending processing
     """,
     "replies": """
-        answered_errors body_encoding calls reading_ahead unread_calls | mended_frames stages | reply_mending row
+        answered_errors body_encoding calls reading_ahead unread_calls | stages | mended_frames | reply_mending row
         | short_ways | lane
         | plan waiting | frame_writing known_frames waiting_parts | lanes | exchange
     """,

@@ -81,7 +81,7 @@ class CallStart(msgspec.Struct, frozen=True, gc=False):
     `dialect` is None for a native call as its upstream made it, and "" for a call that a processor has made anew.
     `form` is the wire's own word for a call that is no function's (a custom tool's, a shell's), "" for a function's,
     and one of `FUNCTION_FORMS` for a function's in an older form. `space` is the namespace that declares the tool; what
-    the name is where another tool has it, too, says `Toolbox.in_space`.
+    the name is where another tool has it, too, says `Toolbox.in_space`. `entry` and `mended` are as in `CallPiece`.
     """
 
     index: int
@@ -91,6 +91,8 @@ class CallStart(msgspec.Struct, frozen=True, gc=False):
     form: str = ""
     space: str = ""
     more: Literal["", "perhaps", "likely"] = ""  # of the name, which is final with the first piece that is not empty
+    entry: int = -1
+    mended: bool = False
 
 
 FUNCTION_FORMS = frozenset({"", "function_call"})  # `CallStart.form` of functions: the usual one, and the older one
@@ -112,11 +114,17 @@ class CallUpdate(msgspec.Struct, frozen=True, gc=False):
 
 
 class CallPiece(msgspec.Struct, frozen=True, gc=False):
-    """The next piece of a call's argument JSON. `update`: what else its frame says of the call, None for nothing."""
+    """The next piece of a call's argument JSON. `update`: what else its frame says of the call, None for nothing.
+
+    `entry`: which of the calls of its frame it is about, in the wire's own order; -1 for one that is in none of them.
+    `mended`: it is a native call's, and not what its frame says; the frame is to say this instead.
+    """
 
     index: int
     json: str
     update: CallUpdate | None = None
+    entry: int = -1
+    mended: bool = False
 
 
 class CallEnd(msgspec.Struct, frozen=True, gc=False):

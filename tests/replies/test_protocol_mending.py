@@ -18,10 +18,10 @@ from support.exchanges import in_pieces, of_request, run, same_wherever_it_is_cu
 from support.processorcases import exchange_for as processed
 from support.processorcases import route_of
 from toolcalls.replies.exchange import Exchange
+from toolcalls.replies.stages.mend import Mend
 from toolcalls.request import Request
 from toolcalls.route import Route
 from toolcalls.wires import all_wires
-from toolcalls.wires.openai_chat.mending import StreamMender
 
 counted = pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
 
@@ -263,7 +263,7 @@ def test_a_fault_of_mending_loses_nothing() -> None:
     body = damaging.chat_stream(CHAT["one index for all"]((LS, CAT)))
     for size in (0, 9):
         one = exchange("openai_chat")
-        with patch.object(StreamMender, "_entry", side_effect=ZeroDivisionError):
+        with patch.object(Mend, "_piece", side_effect=ZeroDivisionError):
             pieces = in_pieces(body, size)
             out = b"".join([one.feed(piece) for piece in pieces]) + one.close()
         assert out == body

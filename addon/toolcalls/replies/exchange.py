@@ -33,6 +33,7 @@ from toolcalls.replies.lanes import Lanes
 from toolcalls.replies.mended_frames import MendedFrames
 from toolcalls.replies.plan import Plan
 from toolcalls.replies.reply_mending import reply_mending
+from toolcalls.replies.stages.mend import Known, Mend
 from toolcalls.replies.unread_calls import UNREAD_CALL, UNREAD_WHOLE, UnreadCalls, unread_body
 from toolcalls.replies.waiting import FrameQueue, LaneFrames, WaitingFrame
 from toolcalls.requests.evidence import Decision
@@ -95,7 +96,7 @@ class Exchange:
             built=lambda payload, like, keep: self._writer.built(payload, like, keep=keep),
             message=self._reply_watch.message,
         )
-        self._mended, self._answers = mending.frames, mending.errors
+        self._mended, self._mend_calls, self._answers = mending.frames, mending.calls, mending.errors
         self._plan = plan = Plan(
             wire, call_policy, decision, tools, processors, watch, streamed=streamed, mending=mending
         )
@@ -107,7 +108,9 @@ class Exchange:
         at_once = not streamed or wire.sequential_lanes
         self._lanes = Lanes(plan, call_policy, self._reply_watch, self._lane_seed, ends_at_once=at_once)
         self.verdicts, self.notes = self._lanes.verdicts, self._lanes.notes
-        self._known = KnownFrames(self._codec, self._lanes.frames, self._mended, self._unread)
+        self._known = KnownFrames(self._codec, self._lanes.frames, self._mended or self._mend_calls, self._unread)
+        if self._mend_calls is not None:
+            self._codec.mends(self._mend_calls.mending)
         self._overflow_noted = False
         self._body = bytearray()
         self._backlog: deque[Frame] = deque()
@@ -201,7 +204,10 @@ class Exchange:
                 frames = self._mend(self._mended, frames)
                 self._due += self._mended.held
                 frames += self._mended.rest()
-            out = self._take(frames) + self._cut(broken=broken)
+            out = self._take(frames)
+            if self._mend_calls is not None:
+                self._mended_events(self._mend_calls.finish())
+            out += self._cut(broken=broken)
             # An event that the body's end has cut stays the last.
             unread = frames[-1].raw if frames and not frames[-1].complete else b""
             at = len(out) - len(unread) if out.endswith(unread) else len(out)
@@ -276,7 +282,8 @@ class Exchange:
         self._take_through(frames, parts)
         waits = bool(self._waiting) and self._waiting[-1].frame is frame
         is_gone = not (any(self._out) or self._waiting or self._left_out)
-        if frame.raw == data and (waits or is_gone or self._out == [data]):
+        mended = self._mend_calls is not None and self._mend_calls.latest
+        if frame.raw == data and not mended and (waits or is_gone or self._out == [data]):
             self._known.learn(frame, parts, can_omit=can_omit)
         return self._send()
 
@@ -353,6 +360,7 @@ class Exchange:
             payload = waiting.frame.data
             if payload is not None and parts is None:
                 parts = self._codec.decode(payload)
+            waiting.can_omit = payload is not None and self._codec.can_omit and self._frames.can_omit
             why = None if self._unread is None else self._unread.why_left_out(waiting.frame, parts or ())
             if self._unread is not None and parts is not None:
                 parts = self._unread.without_left_out(parts)
@@ -363,15 +371,32 @@ class Exchange:
                 why = UNREAD_CALL
             if why is not None:
                 self._leave_out(why, decoded=payload is not None)
-            else:
+            elif self._mend_calls is None:
                 self._take_events(waiting, parts)
+            else:
+                self._mend_events(self._mend_calls, waiting, parts)
             parts = None
+
+    def _mend_events(self, mend: Mend[WaitingFrame], waiting: WaitingFrame, parts: list[Part]) -> None:
+        """The latest frame with its events, which may have to wait for others."""
+        waiting.undecided += 1
+        self._mended_events(mend.feed(waiting, waiting.frame.data, parts))
+        if mend.holds:
+            self._known.text.forget()  # the next frame goes behind it
+            if self._most_waits is not None and self._queue.size > self._most_waits:
+                self._mended_events(mend.release())
+
+    def _mended_events(self, known: list[Known[WaitingFrame]]) -> None:
+        """Frames with their events, as they should have come."""
+        for one in known:
+            one.frame.undecided -= 1
+            one.frame.changed = one.frame.changed or one.changed
+            self._take_events(one.frame, one.parts)
 
     def _take_events(self, waiting: WaitingFrame, parts: list[Part]) -> None:
         """The latest frame with its events."""
         payload = waiting.frame.data
         if payload is not None:
-            waiting.can_omit = self._codec.can_omit and self._frames.can_omit
             if self._keeps_markup and parts:
                 self._latest = waiting.frame
             if not self._streamed:

@@ -10,18 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 from toolcalls.events import CallPiece, Text
 from toolcalls.replies.mended_frames import MendedFrames
+from toolcalls.replies.stages.mend import Mend
 from toolcalls.replies.unread_calls import UnreadCalls
-from toolcalls.replies.waiting import Alike, LaneFrames
+from toolcalls.replies.waiting import Alike, LaneFrames, WaitingFrame
 from toolcalls.wires import ArrivingCall, Codec, Part
 from toolcalls.wires.envelope import Envelope
 from toolcalls.wires.frames import Frame
+from toolcalls.wires.mending import Mended
 
 
 class KnownFrames:
     """Recognizes frames with text of one lane, and with the pieces of one native call at a time.
 
     lanes     the lanes of the reply, by number
-    mended    what mends the reply's frames, None for nothing
+    mended    what mends the reply's calls, None for nothing
     unread    what calls of the reply no rule may see, None where that is no matter
     text      the envelope of frames with text
     lane      that of the pieces which are known, if there are any
@@ -33,7 +35,7 @@ class KnownFrames:
         self,
         codec: Codec,
         lanes: Mapping[int, LaneFrames],
-        mended: MendedFrames | None,
+        mended: MendedFrames | Mend[WaitingFrame] | None,
         unread: UnreadCalls | None,
     ) -> None:
         self._codec = codec
@@ -42,7 +44,8 @@ class KnownFrames:
         self._mended = mended
         self._holds_calls = mended is not None and mended.may_hold
         self._call: ArrivingCall | None = None
-        self._index = 0
+        self._like = CallPiece(0, "")
+        self._mended_call: Mended | None = None
         self.text = Envelope(self._text_in, takes_escapes=unread is None)
         self.lane: LaneFrames | None = None
         self.alike = Alike()
@@ -57,10 +60,12 @@ class KnownFrames:
         call, lane = self._call, self.lane
         if call is None or not call.in_string or lane is None or lane.endings:
             return None
+        if self._mended_call is not None and self._mended_call.arguments.whole:
+            return None  # it may be the same again
         piece = self._around_pieces.text_of(frame)
         if not piece or (self._unread is not None and self._unread.has_other_lines(frame)):
             return None
-        return CallPiece(self._index, piece)
+        return CallPiece(self._like.index, piece, entry=self._like.entry)
 
     def learn_text(self, frame: Frame, lane: int, text: str) -> None:
         """Remember a frame that was read in full and holds nothing but text of a lane."""
@@ -87,8 +92,9 @@ class KnownFrames:
             self._around_pieces.forget()
         mended = None if self._mended is None else self._mended.of_call(lane, event.index)
         if (mended is None) is (self._mended is None) and self._around_pieces.learn(frame.raw, lane, event.json):
-            self._call, self._index, self.lane = call, event.index, self._lanes.get(lane)
+            self._call, self._like, self.lane = call, event, self._lanes.get(lane)
             self.alike = Alike()
+            self._mended_call = mended
             self.mend = None if mended is None else mended.arguments.feed
 
     def _text_in(self, raw: bytes) -> tuple[int, str] | None:

@@ -5,27 +5,23 @@ while it holds something, all frames wait, each as both would have it. If nothin
 the first has them, which is mostly as they came.
 """
 
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from toolcalls.ids import call_id
 from toolcalls.mending.names import Names
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.body_encoding import encoding_of, from_utf8
+from toolcalls.replies.stages.mend import ends_stream
 from toolcalls.values.tool_values import ToolValues
 from toolcalls.values.toolbox import Toolbox
-from toolcalls.values.value_mending import Held
-from toolcalls.wires import STREAM_END, Wire
+from toolcalls.wires import Wire
 from toolcalls.wires.frames import Frame
 from toolcalls.wires.mending import Mended, Mender, Mending
 
 # The kinds of damage that are mended here.
 FRAME_KINDS = frozenset({"protocol", "json", "types", "names"})
-# What ends a stream of the Messages API, the Responses API or Cohere's; the type is at an event's beginning or its end.
-_LAST_TYPE = re.compile(rb'"type":\s*"(?:message_stop|response\.(?:completed|incomplete|failed)|message-end)"')
-_NEAR = 256  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +31,24 @@ class _Waiting:
     frame: Frame
     plain: list[Frame]
     meant: list[Frame]
+
+
+def mending_of(wire: Wire, tools: Toolbox, call_policy: CallPolicy, seed: Callable[[], bytes]) -> Mending:
+    """What is mended of the native calls of a reply. `seed` is asked for when a new id is needed."""
+
+    def new_id(lane: int, index: int, name: str) -> str:
+        return call_id(b"native " + seed(), lane, index, name, prefix=wire.call_id_prefix)
+
+    kinds = call_policy.route.mend
+    mending = Mending(new_id, tools.takes_nothing, tools.__contains__, protocol="protocol" in kinds)
+    if not (FRAME_KINDS - {"protocol"}) & set(kinds):
+        return mending
+    values = ToolValues(tools, mending.held, types="types" in kinds, json="json" in kinds)
+    mending = replace(mending, values=values.of_call)
+    if "names" not in kinds:
+        return mending
+    names = Names(tools, call_policy)
+    return replace(mending, named=names.meant, begins_name=names.begins)
 
 
 class MendedFrames:
@@ -54,38 +68,23 @@ class MendedFrames:
         seed: Callable[[], bytes],
         built: Callable[[bytes, bytes, bool], bytes],
     ) -> None:
-        def new_id(lane: int, index: int, name: str) -> str:
-            return call_id(b"native " + seed(), lane, index, name, prefix=wire.call_id_prefix)
-
-        kinds = call_policy.route.mend
         self._streamed = streamed
         self._built = built
         self._limit = call_policy.route.max_frame_bytes
-        self._held = Held()
         self._coming: deque[Frame] = deque()  # frames that no mender has seen
         self._waiting: list[_Waiting] = []
         self._size = 0  # bytes of those
         self._leaving: list[bytes] = []  # of frames that leave as soon as all that came have been looked at
         self._mended_before = 0  # how much was mended when the first of those came
         self._over = False  # the stream has ended, so what still comes is no part of any call
+        full = mending_of(wire, tools, call_policy, seed)
+        self._held = full.held
         self._first = self._full = None
-        if "protocol" in kinds:
-            mending = Mending(new_id, tools.takes_nothing, tools.__contains__)
+        if full.protocol:
+            mending = Mending(full.call_id, full.takes_nothing, full.declared)
             self._first = self._full = wire.mender(mending, streamed=streamed)
-        if (FRAME_KINDS - {"protocol"}) & set(kinds):
-            names = Names(tools, call_policy)
-            values = ToolValues(tools, self._held, types="types" in kinds, json="json" in kinds)
-            named = {"named": names.meant, "begins_name": names.begins} if "names" in kinds else {}
-            mending = Mending(
-                new_id,
-                tools.takes_nothing,
-                tools.__contains__,
-                protocol="protocol" in kinds,
-                values=values.of_call,
-                held=self._held,
-                **named,  # type: ignore[arg-type] # its two functions
-            )
-            self._full = wire.mender(mending, streamed=streamed)
+        if (FRAME_KINDS - {"protocol"}) & set(call_policy.route.mend):
+            self._full = wire.mender(full, streamed=streamed)
 
     @property
     def may_hold(self) -> bool:
@@ -112,7 +111,7 @@ class MendedFrames:
         made: list[Frame] = []
         for frame in frames:
             made += self._of(self._full, frame)
-            self._over = self._over or _ends_stream(frame)
+            self._over = self._over or (frame.data is not None and ends_stream(frame.data))
         return made
 
     def take(self, frames: Iterable[Frame]) -> None:
@@ -126,7 +125,7 @@ class MendedFrames:
             frame = self._coming[0]
             plain, meant = list(self._of(self._first, frame)), list(self._of(self._full, frame))
             self._waiting.append(_Waiting(self._coming.popleft(), plain, meant))
-            self._over = self._over or _ends_stream(frame)
+            self._over = self._over or (frame.data is not None and ends_stream(frame.data))
             self._size += len(frame.raw)
             if self._held.open and self._size > self._limit:
                 self._give_up()
@@ -167,12 +166,6 @@ class MendedFrames:
         for number, payload in enumerate(payloads, 1):
             built = self._built(payload, frame.raw, number == 1)
             yield Frame(uncut(built, frame.raw) if number == len(payloads) else built, payload)
-
-
-def _ends_stream(frame: Frame) -> bool:
-    """Whether nothing after this frame is part of the reply."""
-    data = frame.data
-    return data is not None and (data == STREAM_END or _LAST_TYPE.search(data[:_NEAR] + data[-_NEAR:]) is not None)
 
 
 def uncut(built: bytes, came: bytes) -> bytes:

@@ -6,6 +6,7 @@ three is None where the route does not ask for it, so that nothing of it runs.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
@@ -15,7 +16,8 @@ from toolcalls.mending.quoted_replies import quoted_reply
 from toolcalls.mending.reply_watch import MessageWatch
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.answered_errors import AnsweredErrors
-from toolcalls.replies.mended_frames import FRAME_KINDS, MendedFrames
+from toolcalls.replies.mended_frames import FRAME_KINDS, MendedFrames, mending_of
+from toolcalls.replies.stages.mend import Mend
 from toolcalls.replies.stages.reasoned_calls import ReasonedCalls
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import Wire
@@ -27,17 +29,20 @@ class ReplyMending:
     """What mends the parts of one reply.
 
     frames      the frames in which native calls are damaged
+    calls       the native calls, behind the wire's decoder
     errors      the errors that quote a call
     reasoned    the calls in the reasoning of the message with this number
     """
 
     frames: MendedFrames | None = None
+    calls: Mend[Any] | None = None
     errors: AnsweredErrors | None = None
     reasoned: Callable[[int], ReasonedCalls] | None = None
 
     def of_call(self, message: int, index: int) -> Mended | None:
         """What was mended of the native call that came with this index in this message."""
-        call = None if self.frames is None else self.frames.of_call(message, index)
+        mending = self.frames or self.calls
+        call = None if mending is None else mending.of_call(message, index)
         if self.errors is None or self.errors.note is None:
             return call
         call = call or Mended()
@@ -81,8 +86,12 @@ def reply_mending(
     message     what is known of the message with this number
     """
     kinds = set(call_policy.route.mend)
-    frames = errors = reasoned = None
-    if kinds & FRAME_KINDS:
+    frames = calls = errors = reasoned = None
+    if kinds & FRAME_KINDS and wire.mends_calls:
+        may_hold = bool(kinds & (FRAME_KINDS - {"protocol"}))
+        message_of = _first if wire.sequential_lanes else int
+        calls = Mend[Any](mending_of(wire, tools, call_policy, seed), may_hold=may_hold, message_of=message_of)
+    elif kinds & FRAME_KINDS:
         frames = MendedFrames(wire, tools, call_policy, streamed=streamed, seed=seed, built=built)
     if "errors" in kinds:
         errors = AnsweredErrors(
@@ -96,7 +105,12 @@ def reply_mending(
         )
     if "reasoning" in kinds and tools and call_policy.request.carries_calls:
         reasoned = _reasoned_calls(call_policy, tools, message)
-    return ReplyMending(frames, errors, reasoned)
+    return ReplyMending(frames, calls, errors, reasoned)
+
+
+def _first(_: int) -> int:
+    """All lanes are parts of one message."""
+    return 0
 
 
 def _reasoned_calls(

@@ -145,6 +145,9 @@ class Codec(Protocol):
         reads_text   the client reads calls from text, so the same holds for text
         """
 
+    def mends(self, mending: Mending) -> None:
+        """The native calls that `decode` returns are mended so. Called first: it may say where one ends."""
+
     @property
     def left_unread(self) -> bool:
         """Whether the frame decoded last holds calls that `decode` did not return; False where nothing is guarded."""
@@ -178,6 +181,9 @@ class Unguarded:
 
     def guard(self, *, reads_text: bool) -> None:
         """No effect."""
+
+    def mends(self, _mending: Mending) -> None:
+        """No effect: what calls there are does not depend on it."""
 
     def leave_out(self) -> None:
         """No effect: nothing of the frame is kept."""
@@ -230,6 +236,7 @@ class Wire:
     answer, answering   a reply of our own making with calls, whole, and what writes it after a stream that has begun;
                       None where the API has no place for calls
     mends_stream, mends_whole   make what mends the damaged native calls of one reply; None where the API has none
+    mends_calls       the stage `mend` mends its native calls, not a mender of its own
     event_name        the member of a payload that names its event in a stream; "" where events have no names
     sequential_lanes  the lanes are parts of one reply, one after the other; otherwise each is a reply (a choice)
     calls_are_whole   a call is never split, not even in a stream: the codec writes a call when it is complete
@@ -250,6 +257,7 @@ class Wire:
     answering: Callable[[], Answering] | None = None
     mends_stream: Callable[[Mending], Mender] | None = None
     mends_whole: Callable[[Mending], Mender] | None = None
+    mends_calls: bool = False
     event_name: str = ""
     sequential_lanes: bool = False
     calls_are_whole: bool = False

@@ -72,16 +72,17 @@ class CallArguments:
 
     tool      the tool's name, which is known before they begin
     instead   arguments found in the tool's name, "" for none
+    plain     what left of the latest piece before values were mended
     """
 
-    __slots__ = ("_came", "_left", "_mending", "_native", "_pending", "_room", "_values", "instead", "tool")
+    __slots__ = ("_came", "_left", "_mending", "_native", "_pending", "_room", "_values", "instead", "plain", "tool")
 
     def __init__(self, mending: Mending) -> None:
         self._mending = mending
         self._native = NativeArguments(mends=mending.protocol)
         self._values: ValueMending | None = None
         self.tool: str | None = None
-        self.instead = ""
+        self.instead = self.plain = ""
         self._came: list[str] = []
         self._left: list[str] = []
         self._room = _KEPT
@@ -139,7 +140,7 @@ class CallArguments:
 
     def feed(self, piece: str) -> str:
         """As `NativeArguments.feed`; where values are mended, what leaves has mended ones."""
-        left = self._native.feed(piece)
+        left = self.plain = self._native.feed(piece)
         if self._mending.values is None:
             return left
         if self._values is None and left and not left.isspace():
@@ -152,7 +153,7 @@ class CallArguments:
 
     def end(self, *, cut: bool) -> str:
         """As `NativeArguments.end`."""
-        left = self._native.end(cut=cut)
+        left = self.plain = self._native.end(cut=cut)
         if self._mending.values is None:
             return left
         if self._values is None and (left or self.instead):

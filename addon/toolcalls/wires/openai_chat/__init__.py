@@ -42,5 +42,6 @@ class _OpenAIChat(Wire):
 WIRE = _OpenAIChat(
     "openai_chat", "/chat/completions", Stream, Whole,
     answer=answer.whole, answering=answer.Answering,
-    mends_stream=StreamMender, mends_whole=WholeMender, shows_open_calls=True, says_calls=True, stop_names_choice=True,
+    mends_stream=StreamMender, mends_whole=WholeMender, mends_calls=True, shows_open_calls=True, says_calls=True,
+    stop_names_choice=True,
 )  # fmt: skip

@@ -32,6 +32,7 @@ from toolcalls.values.conversion import escape
 from toolcalls.values.json_tokenizer import Nesting
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, Part
+from toolcalls.wires.mending import Mending
 from toolcalls.wires.openai_chat.calls import CUSTOM, INPUT_BEGINS, INPUT_ENDS, LEGACY
 from toolcalls.wires.openai_chat.choices import content_events, fetched, reason_of
 from toolcalls.wires.openai_chat.entry_places import EntryPlaces
@@ -209,13 +210,13 @@ class _Native:
 
     def __init__(self, index: int, form: str = "") -> None:
         self.index = index
-        self.id = ""
+        self.id = ""  # the latest that came for it
         self.name = ""
+        self.early = ""  # arguments that came in front of its name, in other frames
         self.unsaid = ""
         self.open = False
         self.stray = False  # pieces of it came that no client knows as its own
         self.form = form
-        self.noticed: set[Reason] = set()
         self._nesting = Nesting()
         self._begun = False  # there are arguments
 
@@ -228,20 +229,24 @@ class _Native:
         """Whether more of its arguments must come. A custom tool's are whole where its reply says so."""
         return self.form != CUSTOM and not (self._begun and self._nesting.depth <= 0)
 
-    def is_followed_by(self, call: Call, name: str) -> bool:
+    def is_followed_by(self, call: Call, name: str, mending: Mending | None) -> bool:
         """Whether an entry under the same index begins another call: it has an id and a name of its own, and all of
         this one is there, or its name is another. Some servers make a new id for each piece of one call.
+
+        Where calls are mended, so that the client hears of two, it has to be sure.
         """
-        if not (name and call.id and self.name) or self.id in {"", call.id}:
+        if not (name and self.name) or (call.id and call.id == self.id):
             return False
-        return name != self.name or not self.unclosed
+        if mending is None:
+            return bool(call.id and self.id) and (name != self.name or not self.unclosed)
+        if not self._begun and call.id:  # a tool without parameters was called, and nothing came for them
+            return mending.takes_nothing(self.name) and name != self.name and mending.declared(name)
+        whole = self._begun and self._nesting.depth <= 0 and not self._nesting.quote
+        return whole and (bool(call.id) or name != self.name)
 
     def damages(self, *codes: Reason) -> Iterator[Damage]:
-        """The damage found in it, each kind once."""
-        for code in codes:
-            if code not in self.noticed:
-                self.noticed.add(code)
-                yield Damage(self.index, Defect(code))
+        """The damage found in it, as events."""
+        return (Damage(self.index, Defect(code)) for code in codes)
 
     def named(self, name: str) -> CallUpdate | None:
         """More of its name, which comes in pieces, or once more with every chunk; None for what says nothing new."""
@@ -282,7 +287,7 @@ def _of_id(id_: str, ids: set[str], form: str) -> Iterator[Reason]:
 
 def _more(call: Call, native: _Native) -> Literal["", "perhaps", "likely"]:
     """Whether more of the name may come after the entry that a call begins with."""
-    if native.unsaid:
+    if native.early or native.unsaid:
         return ""
     begun = call.function is not None and call.function.arguments is not None
     return "perhaps" if begun else "likely"
@@ -292,11 +297,11 @@ def native_call(index: int, call: Call, ids: set[str], form: str = "") -> Iterat
     """The events of a whole call of a message. `ids`: those of the calls before it; `form`: its own."""
     native = _Native(index, form)
     native.take(call)
-    yield CallStart(index, _name(call), id=call.id or "", form=native.form)
+    yield CallStart(index, _name(call), id=call.id or "", form=native.form, entry=index)
     if call.function is not None and isinstance(call.function.arguments, ObjectText):
         yield from native.damages("object_arguments")
     yield from native.damages(*_of_id(call.id or "", ids, form))
-    yield CallPiece(index, native.unsaid)
+    yield CallPiece(index, native.unsaid, entry=index)
     yield from native.ends()
 
 
@@ -319,9 +324,11 @@ class Reading:
 
     can_omit   the latest chunk held nothing but text of one lane
     outer      what every chunk says beside its choices
+    mending    what the stage that mends calls knows of the tools; None where none does
     """
 
     def __init__(self) -> None:
+        self.mending: Mending | None = None
         self.reply_id = ""
         self.can_omit = False
         self.outer: Fields = {}
@@ -380,18 +387,18 @@ class Reading:
                 index = position if call.index is None else call.index
                 if not self._places.setdefault(lane, EntryPlaces()).keeps(index, named=bool(_name(call))):
                     yield lane, Unplaced()
-                for event in self._native(lane, index, call):
+                for event in self._native(lane, index, call, position):
                     yield lane, event
             if delta.function_call is not None:
-                for event in self._native(lane, _LEGACY_PLACE, Call(function=delta.function_call)):
+                for event in self._native(lane, _LEGACY_PLACE, Call(function=delta.function_call), 0):
                     yield lane, event
         if choice.finish_reason:
             yield from self._ended(lane, reason_of(choice.finish_reason))
 
-    def _native(self, lane: int, index: int, call: Call) -> Iterable[Event]:
+    def _native(self, lane: int, index: int, call: Call, position: int) -> Iterable[Event]:
         name = _name(call)
         native = self._natives.get((lane, index))
-        glued = native is not None and native.is_followed_by(call, name)
+        glued = native is not None and native.is_followed_by(call, name, self.mending)
         if native is None or glued:
             # Some servers number no calls, or all of them 0: another id is another call.
             if native is not None and native.open:
@@ -402,32 +409,32 @@ class Reading:
             native = self._natives[lane, index] = _Native(free if form or index in taken else index, form)
             taken.add(native.index)
             self._free[lane] = max(free, native.index + 1)
-            if glued and call.index is not None:
-                yield from native.damages("glued_calls")
-            if call.index is None and not form:
-                yield from native.damages("no_index")
         else:
-            if native.id and call.id and call.id != native.id:
-                yield from native.damages("changed_id")
+            if native.id and call.id and native.name:
+                yield from native.damages("repeated_id" if call.id == native.id else "changed_id")
             if native.open and name and name == native.name:
                 yield from native.damages("repeated_name")
-            if native.open and call.id and call.id == native.id:
-                yield from native.damages("repeated_id")
-        native.id = native.id or call.id or ""
+        if index != _LEGACY_PLACE and native.index != call.index:
+            yield from native.damages("no_index" if call.index is None else "glued_calls")
+        native.id = call.id or native.id
         native.take(call)
         begins = not native.open and bool(name)
         update = native.named(name)
         if begins:
             native.open, update = True, None
-            yield CallStart(native.index, native.name, id=native.id, form=native.form, more=_more(call, native))
+            more = _more(call, native)
+            yield CallStart(native.index, native.name, id=native.id, form=native.form, more=more, entry=position)
             yield from native.damages(*_of_id(native.id, self._ids.setdefault(lane, set()), native.form))
         elif not native.name:
             yield from native.damages("no_name")
         if call.function is not None and isinstance(call.function.arguments, ObjectText):
             yield from native.damages("object_arguments")
+        if native.open and native.early:
+            yield CallPiece(native.index, native.early, entry=-1)
+            native.early = ""
         # An entry that adds nothing is an event, too: where its call does not stay a native one, nor does the entry.
         if native.open and (native.unsaid or not begins):
-            yield CallPiece(native.index, native.unsaid, update)
+            yield CallPiece(native.index, native.unsaid, update, position)
             native.unsaid = ""
         yield from self._stray(lane, index, native)
 
@@ -435,7 +442,9 @@ class Reading:
         """Arguments of a call that is not open: agents add them to the latest one. Before the first one they wait for
         their name, which some servers send late.
         """
-        if not native.open and native.unsaid.strip():
+        if not native.open and native.unsaid:
+            native.early, native.unsaid = native.early + native.unsaid, ""
+        if not native.open and native.early.strip():
             waits = not (native.name or self._ids.get(lane)) and (index >= 0 or index == _LEGACY_PLACE)
             native.stray = native.stray or not waits
             if not native.stray:

@@ -5,49 +5,78 @@ A changed chunk keeps its other fields as raw JSON; a new one says what every ch
 
 from collections.abc import Iterable, Sequence
 
-from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text, Withdrawn
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import quote
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import STREAM_END, ArrivingCall, Part, Unguarded
+from toolcalls.wires.mending import Mending
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, call_of, function_of
 from toolcalls.wires.openai_chat.choices import is_null, lane_of, other_parts, written_reason
 from toolcalls.wires.openai_chat.decoding import Reading, argument_piece
 
+_EMPTY = rawjson.string("")
 _TOLD = frozenset({"content", "tool_calls", LEGACY})  # what events say of a delta
 
 
-class _Renumbered:
-    """A chunk's own native entries, to be written again under the indices that their events have by now."""
+class _Entries:
+    """The calls of a chunk's own, to be written as their events have them by now."""
 
-    def __init__(self, entries: list[Fields]) -> None:
-        ids: dict[bytes, bytes] = {}
-        calls: dict[tuple[bytes, bytes | None], list[Fields]] = {}
-        for position, entry in enumerate(entries):
-            written = b"%d" % position if is_null(entry.get("index")) else bytes(entry["index"])
-            if not is_null(entry.get("id")):
-                ids[written] = bytes(entry["id"])
-            calls.setdefault((written, ids.get(written)), []).append(entry)
-        self._calls = list(calls.values())
-        self._met: list[tuple[bool, int]] = []
+    def __init__(self, delta: Fields) -> None:
+        self._entries = [rawjson.fields(entry) for entry in rawjson.items(delta.get("tool_calls"))]
+        self._legacy = rawjson.fields(delta.get(LEGACY))
+        self._begun: dict[int, Fields] = {}  # those that were written with the start of their calls
+        self._begun_legacy: Fields | None = None
 
-    def __bool__(self) -> bool:
-        return bool(self._calls)
+    def start(self, event: CallStart) -> Iterable[Fields] | None:
+        """The delta for the start of a call; None where it is in none of them."""
+        if not 0 <= event.entry < len(self._entries):
+            return None
+        entry = self._entries[event.entry]
+        if event.mended:
+            entry = {**entry, "id": rawjson.string(event.id)} if event.id != rawjson.word(entry, "id") else entry
+            entry = _with_function(entry, {"name": rawjson.string(event.name)})
+        self._begun[event.entry] = made = {**entry, "index": event.index}
+        return [{"tool_calls": [made]}]
 
-    def placed(self, index: int) -> list[Fields]:
-        """The deltas of the next call that the entries are about, with this index; [] when it was placed already."""
-        return [{"tool_calls": [{**entry, "index": index}]} for entry in self._next(stays=True, index=index)]
+    def start_legacy(self, event: CallStart) -> Iterable[Fields]:
+        """The delta for the start of a call of the older form, of this chunk or made anew."""
+        own = self._legacy if event.dialect is None else {}
+        made = {**own, **function_of(event.name, "")}
+        self._begun_legacy = made if own else None
+        return [{LEGACY: made}]
 
-    def skip(self, index: int) -> None:
-        """The next call that the entries are about came with this index, and is gone."""
-        self._next(stays=False, index=index)
+    def piece_legacy(self, event: CallPiece) -> Iterable[Fields]:
+        """The deltas for a piece of such a call."""
+        told = {"arguments": rawjson.string(event.json)}
+        if self._begun_legacy is None:
+            return [{LEGACY: told}]
+        self._begun_legacy |= told
+        self._begun_legacy = None
+        return ()
 
-    def _next(self, *, stays: bool, index: int) -> list[Fields]:
-        place = len(self._met)
-        if (stays, index) in self._met or place == len(self._calls):
-            return []
-        self._met.append((stays, index))
-        return self._calls[place]
+    def piece(self, event: CallPiece) -> Iterable[Fields]:
+        """The deltas for a piece of a call."""
+        told = {"arguments": rawjson.string(event.json)}
+        if (begun := self._begun.get(event.entry)) is not None:
+            if event.mended:
+                begun |= _with_function(begun, told)
+            return ()
+        if 0 <= event.entry < len(self._entries):
+            entry = self._entries[event.entry]
+            if event.mended:
+                function = rawjson.fields(entry.get("function"))
+                function = function if event.update is not None else rawjson.without(function, "name")
+                entry = _with_function({**rawjson.without(entry, "id"), "function": function}, told)
+            return [{"tool_calls": [{**entry, "index": event.index}]}]
+        return [{"tool_calls": [{"index": event.index, "function": told}]}] if event.mended else ()
+
+
+def _with_function(entry: Fields, told: Fields) -> Fields:
+    """An entry whose function says this. Arguments that are empty are not said where they were not."""
+    function = rawjson.fields(entry.get("function"))
+    changed = {key: raw for key, raw in told.items() if rawjson.value(function.get(key, _EMPTY)) != rawjson.value(raw)}
+    return {**entry, "function": {**function, **changed}} if changed else entry
 
 
 class Stream(Unguarded):
@@ -66,6 +95,9 @@ class Stream(Unguarded):
     @property
     def reply_id(self) -> str:
         return self._reading.reply_id
+
+    def mends(self, mending: Mending) -> None:
+        self._reading.mending = mending
 
     def decode(self, payload: bytes) -> list[Part]:
         parts = self._reading.events(payload)
@@ -131,7 +163,7 @@ class Stream(Unguarded):
     def _deltas(self, lane: int, choice: Fields, events: Sequence[Event]) -> tuple[list[Fields], str | None]:
         """One choice's deltas, in order, and its finish reason."""
         delta = rawjson.fields(choice.get("delta"))
-        natives = _Renumbered([rawjson.fields(entry) for entry in rawjson.items(delta.get("tool_calls"))])
+        natives = _Entries(delta)
         deltas = [made for event in events for made in self._told(lane, event, natives)]
         reason = next((event.reason or None for event in reversed(events) if isinstance(event, Finish)), None)
         if kept := other_parts(delta.get("content")):
@@ -145,7 +177,7 @@ class Stream(Unguarded):
             deltas.append({})
         return deltas, reason
 
-    def _told(self, lane: int, event: Event, natives: _Renumbered) -> Iterable[Fields]:
+    def _told(self, lane: int, event: Event, natives: _Entries) -> Iterable[Fields]:
         """The deltas for one event. `natives`: the chunk's own entries."""
         if isinstance(event, Text):
             return [{"content": rawjson.string(event.text)}]
@@ -158,17 +190,15 @@ class Stream(Unguarded):
         if isinstance(event, CallEnd) and (lane, event.index) in self._customs:
             start, pieces = self._customs.pop((lane, event.index))
             return [{"tool_calls": [call_of(start.index, start.id, start.name, "".join(pieces), start.form)]}]
-        if isinstance(event, Withdrawn):
-            natives.skip(event.index)
         return ()
 
-    def _begun(self, lane: int, start: CallStart, natives: _Renumbered) -> Iterable[Fields]:
+    def _begun(self, lane: int, start: CallStart, natives: _Entries) -> Iterable[Fields]:
         calls = self._calls.setdefault(lane, {})
         legacy = calls[start.index] = start.form == LEGACY and not any(calls.values())
         if legacy:
-            return [{LEGACY: function_of(start.name, "")}]
-        if start.dialect is None and natives and start.form != LEGACY:
-            return natives.placed(start.index)
+            return natives.start_legacy(start)
+        if start.dialect is None and start.form != LEGACY and (made := natives.start(start)) is not None:
+            return made
         if start.form == CUSTOM:
             self._customs[lane, start.index] = (start, [])
             return ()
@@ -176,12 +206,12 @@ class Stream(Unguarded):
         id_ = start.id or f"call_{start.index}"  # one of the older form after another has none
         return [{"tool_calls": [call_of(start.index, id_, start.name, "")]}]
 
-    def _went_on(self, lane: int, piece: CallPiece, natives: _Renumbered) -> Iterable[Fields]:
+    def _went_on(self, lane: int, piece: CallPiece, natives: _Entries) -> Iterable[Fields]:
         if self._calls.get(lane, {}).get(piece.index):
-            return [{LEGACY: {"arguments": rawjson.string(piece.json)}}]
+            return natives.piece_legacy(piece)
         if (custom := self._customs.get((lane, piece.index))) is not None:
             custom[1].append(piece.json)
             return ()
         if (lane, piece.index) in self._made:
             return [{"tool_calls": [{"index": piece.index, "function": {"arguments": rawjson.string(piece.json)}}]}]
-        return natives.placed(piece.index)
+        return natives.piece(piece)

@@ -1,6 +1,5 @@
 """A reply that comes as one JSON body."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -94,32 +93,44 @@ def _first_legacy(events: Sequence[Event], came: msgspec.Raw | None) -> tuple[An
     if not starts:
         return None, events
     start = next((event for event in starts if event.dialect is None), starts[0])
-    pieces = [event.json for event in events if isinstance(event, CallPiece) and event.index == start.index]
+    pieces = [event for event in events if isinstance(event, CallPiece) and event.index == start.index]
     rest = [
         event
         for event in events
         if not (isinstance(event, CallStart | CallPiece | CallEnd) and event.index == start.index)
     ]
-    function = function_of(start.name, "".join(pieces))
-    return came if start.dialect is None and not is_null(came) else function, rest
+    mended = start.mended or any(piece.mended for piece in pieces)
+    function = function_of(start.name, "".join(piece.json for piece in pieces))
+    return came if start.dialect is None and not (is_null(came) or mended) else function, rest
 
 
 def _calls(events: Sequence[Event], natives: list[Fields]) -> list[dict[str, Any]]:
     """The calls of one choice, in the order of their indices; a native one keeps its own fields."""
-    own: dict[str, list[Fields]] = {}  # servers give one id to several calls, or none
-    for native in natives:
-        own.setdefault(rawjson.word(native, "id"), []).append(native)
-    left = Counter(event.id for event in events if isinstance(event, CallStart) and event.dialect is None)
-    came = {id_: iter(same) for id_, same in own.items() if len(same) == left[id_]}  # all are there, in their order
-    pieces: dict[int, list[str]] = {}
+    pieces: dict[int, list[CallPiece]] = {}
     for event in events:
         if isinstance(event, CallPiece):
-            pieces.setdefault(event.index, []).append(event.json)
+            pieces.setdefault(event.index, []).append(event)
     calls: dict[int, dict[str, Any]] = {}
     for event in events:
         if isinstance(event, CallStart):
-            same = next(came.get(event.id, iter(())), None) if event.dialect is None else None
-            arguments = "".join(pieces.get(event.index, ()))
-            made = call_of(None, event.id or f"call_{event.index}", event.name, arguments, event.form)
-            calls[event.index] = made if same is None else dict(same)
+            told = pieces.get(event.index, [])
+            arguments = "".join(piece.json for piece in told)
+            if event.dialect is None and 0 <= event.entry < len(natives):
+                mended = arguments if any(piece.mended for piece in told) else None
+                calls[event.index] = _mended(natives[event.entry], event, mended)
+            else:
+                id_ = event.id or f"call_{event.index}"
+                calls[event.index] = call_of(None, id_, event.name, arguments, event.form)
     return [calls[index] for index in sorted(calls)]
+
+
+def _mended(native: Fields, start: CallStart, arguments: str | None) -> Fields:
+    """A native call as it should have come. `arguments`: None where they stay as they are."""
+    made = dict(native)
+    function = rawjson.fields(native.get("function"))
+    if start.mended:
+        made |= {"id": rawjson.string(start.id)} if start.id != rawjson.word(native, "id") else {}
+        function = {**function, "name": rawjson.string(start.name)}
+    if arguments is not None:
+        function = {**function, "arguments": rawjson.string(arguments)}
+    return {**made, "function": function} if start.mended or arguments is not None else made

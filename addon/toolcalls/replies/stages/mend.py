@@ -1,0 +1,276 @@
+"""Native calls as they should have come: the first stage, in front of the lanes.
+
+Decoders say what is damaged (`Damage`), here is decided what becomes of it, and encoders write an event that is
+`mended` in the place of what its frame says. All lanes of a reply are mended together: no two of its calls may have the
+same id.
+
+What the API asks (`protocol`) is mended at once. Names and values may have to wait: then their frame waits, and all
+behind it. If nothing turns out to be mended, they leave as the protocol has them, which is mostly as they came.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from toolcalls.events import (
+    FUNCTION_FORMS,
+    CallEnd,
+    CallPiece,
+    CallStart,
+    Damage,
+    Event,
+    Finish,
+    PartEnd,
+    Reason,
+    Repair,
+)
+from toolcalls.replies.stages import CUT_REASONS
+from toolcalls.wires import STREAM_END, Part
+from toolcalls.wires.mending import Ids, Mended, Mending
+
+# The damage that the protocol's mending deals with, and what that is called.
+_REPAIRS: dict[Reason, Repair] = {
+    "glued_calls": "shared_index",
+    "no_index": "no_index",
+    "no_id": "no_id",
+    "repeated_id": "repeated_id",
+    "changed_id": "changed_id",
+    "repeated_name": "repeated_name",
+    "object_arguments": "object_arguments",
+}
+_OF_ID = frozenset({"no_id", "repeated_id"})  # said of a start that has been given another id
+# What ends a stream of the Messages API, the Responses API or Cohere's; the type is at an event's beginning or its end.
+_LAST_TYPE = re.compile(rb'"type":\s*"(?:message_stop|response\.(?:completed|incomplete|failed)|message-end)"')
+_NEAR = 256  # bytes
+
+type _Key = tuple[int, int]  # a message, and the index of a call in it
+
+
+class _Both(NamedTuple):
+    """The events in the place of one: where nothing but the protocol is mended, and as they are meant."""
+
+    plain: tuple[Event, ...]
+    meant: tuple[Event, ...]
+
+
+def _alike(*events: Event) -> _Both:
+    return _Both(events, events)
+
+
+@dataclass(frozen=True, slots=True)
+class Known[Frame]:
+    """A frame, and its events as they should have come. `changed`: they are others than it says."""
+
+    frame: Frame
+    parts: list[Part]
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting[Frame]:
+    """A frame that waits, and what it may become."""
+
+    plain: Known[Frame]
+    meant: Known[Frame]
+
+
+class Mend[Frame]:
+    """Mends the native calls of one reply.
+
+    mending      what is mended of them
+    may_hold     whether frames may wait here
+    message_of   the message that a lane is a part of
+
+    calls        the calls by their messages and indices
+    latest       whether something of the latest frame was mended
+    """
+
+    def __init__(self, mending: Mending, *, may_hold: bool, message_of: Callable[[int], int]) -> None:
+        self.calls: dict[_Key, Mended] = {}
+        self.may_hold = may_hold
+        self.latest = False
+        self.mending = mending
+        self._held = mending.held
+        self._message_of = message_of
+        self._ids: dict[int, Ids] = {}
+        self._noticed: dict[_Key, list[Damage]] = {}  # since the latest event of their call
+        self._started: set[_Key] = set()  # in this frame
+        self._arriving: dict[_Key, Mended] = {}
+        self._as_they_came: set[_Key] = set()  # calls whose arguments stay so
+        self._ended: set[_Key] = set()  # calls whose end was said here
+        self._waiting: list[_Waiting[Frame]] = []
+        self._mended_before = 0  # how much was mended when the first of those came
+        self._over = False  # the stream has ended, so what still comes is no part of any call
+
+    @property
+    def holds(self) -> bool:
+        """Whether frames wait here."""
+        return bool(self._waiting)
+
+    def of_call(self, message: int, index: int) -> Mended | None:
+        """What was mended of the native call that came with this index in this message."""
+        return self.calls.get((message, index))
+
+    def feed(self, frame: Frame, payload: bytes | None, parts: list[Part]) -> list[Known[Frame]]:
+        """A frame with its events; returns the frames whose events are known by now."""
+        self.latest = False
+        if self._over:
+            return [Known(frame, parts, changed=False)]
+        waiting = self._of(frame, parts)
+        self.latest = waiting.plain.changed or waiting.meant.changed
+        self._over = payload is not None and ends_stream(payload)
+        self._waiting.append(waiting)
+        return [] if self._held.open else self._released(meant=self._held.mended > 0)
+
+    def release(self) -> list[Known[Frame]]:
+        """No more may wait: what is held of calls leaves as it came."""
+        for call in self.calls.values():
+            call.arguments.give_up(drops=not self._held.mended)
+        return self._released(meant=self._held.mended > 0)
+
+    def finish(self) -> list[Known[Frame]]:
+        """Nothing follows."""
+        return self._released(meant=self._held.mended > self._mended_before)
+
+    def _released(self, *, meant: bool) -> list[Known[Frame]]:
+        waiting, self._waiting = self._waiting, []
+        self._mended_before = self._held.mended
+        return [one.meant if meant else one.plain for one in waiting]
+
+    # One event
+
+    def _of(self, frame: Frame, parts: list[Part]) -> _Waiting[Frame]:
+        self._started.clear()
+        ends = [(lane, event) for lane, event in parts if isinstance(event, Finish) and not isinstance(event, PartEnd)]
+        cut = {self._message_of(lane) for lane, end in ends if end.reason in CUT_REASONS}
+        plain: list[Part] = []
+        meant: list[Part] = []
+        for lane, event in parts:
+            both = self._both(self._message_of(lane), event, cut)
+            plain += [(lane, one) for one in both.plain]
+            meant += [(lane, one) for one in both.meant]
+        return _Waiting(Known(frame, plain, _is_mended(plain)), Known(frame, meant, _is_mended(meant)))
+
+    def _both(self, message: int, event: Event, cut: set[int]) -> _Both:
+        if isinstance(event, Damage):
+            return self._damage((message, event.index), event)
+        if isinstance(event, CallStart):
+            return self._start((message, event.index), event)
+        if isinstance(event, CallPiece):
+            return self._piece((message, event.index), event)
+        if isinstance(event, CallEnd):
+            return self._end((message, event.index), event, cut=message in cut)
+        if isinstance(event, Finish) and not isinstance(event, PartEnd):
+            return self._finish(message, event, cut=message in cut)
+        return _alike(event)
+
+    def _damage(self, key: _Key, event: Damage) -> _Both:
+        """What is said here of a start, or of the next event of its call, is dealt with there."""
+        code = event.defect.code
+        if not self.mending.protocol or code not in _REPAIRS:
+            if code == "object_arguments":
+                self._as_they_came.add(key)
+            return _alike(event)
+        if key in self._started and code in _OF_ID:
+            return _alike() if key in self.calls else _alike(event)
+        self._noticed.setdefault(key, []).append(event)
+        return _alike()
+
+    def _start(self, key: _Key, event: CallStart) -> _Both:
+        noticed = self._noticed.pop(key, [])
+        self._started.add(key)
+        self._ended.discard(key)
+        if not event.name or event.form not in FUNCTION_FORMS:
+            self.calls.pop(key, None)
+            return _alike(*noticed, event)
+        call = Mended(self.mending).take_name(event.name, goes_on=event.more == "likely")
+        self.calls[key] = self._arriving[key] = call
+        for damage in noticed:
+            call.repaired(_REPAIRS[damage.defect.code])
+        id_ = event.id
+        if not event.form:  # the older form has none
+            id_ = self._ids.setdefault(key[0], Ids(self.mending)).of(event.id, *key, call)
+        plain = replace(event, id=id_, mended=True) if noticed or id_ != event.id else event
+        meant = plain if call.new_name is None else replace(plain, name=call.name, mended=True)
+        return _Both((plain,), (meant,))
+
+    def _piece(self, key: _Key, event: CallPiece) -> _Both:
+        noticed, call = self._noticed.pop(key, []), self.calls.get(key)
+        if call is None:
+            return _alike(*noticed, event)
+        if event.entry < 0:  # it has left, before its call had a name
+            self._as_they_came.add(key)
+        if key in self._as_they_came:
+            return _alike(*noticed, event)
+        stay = [damage for damage in noticed if damage.defect.code == "repeated_name" and self._goes_on(call)]
+        noticed = [damage for damage in noticed if damage not in stay]
+        for damage in sorted(noticed, key=_is_of_id):
+            call.repaired(_REPAIRS[damage.defect.code])
+        if stay and not call.arguments.begun:
+            call.goes_on(call.came_name)
+        meant = event
+        if event.update is not None and event.update.arguments is None and not call.arguments.begun:
+            call.goes_on(event.update.piece)
+            meant = event if call.new_name is None else replace(event, update=replace(event.update, name=call.name))
+        left = call.arguments.feed(event.json)
+        return _Both(
+            (*stay, _left(event, call.arguments.plain, mended=bool(noticed))),
+            (*stay, _left(meant, left, mended=bool(noticed))),
+        )
+
+    def _goes_on(self, call: Mended) -> bool:
+        """Whether a name that came twice is one name in two pieces."""
+        declared = self.mending.declared
+        return declared(2 * call.came_name) and not declared(call.came_name)
+
+    def _end(self, key: _Key, event: CallEnd, *, cut: bool) -> _Both:
+        self._noticed.pop(key, None)
+        if key in self._ended:
+            return _alike()
+        tail = self._tail(key, cut=cut)
+        return _Both((*tail.plain, event), (*tail.meant, event))
+
+    def _finish(self, message: int, event: Finish, *, cut: bool) -> _Both:
+        """The calls of a message end with it, but for those that go on all the same."""
+        plain: list[Event] = []
+        meant: list[Event] = []
+        for key in [key for key in self._arriving if key[0] == message]:
+            arguments = self._arriving[key].arguments
+            whole = arguments.whole
+            tail = self._tail(key, cut=cut)
+            end = [CallEnd(key[1])] if arguments.whole and not whole else []
+            self._ended |= {key for _ in end}
+            plain += [*tail.plain, *end]
+            meant += [*tail.meant, *end]
+        return _Both((*plain, event), (*meant, event))
+
+    def _tail(self, key: _Key, *, cut: bool) -> _Both:
+        """What still leaves of a call's arguments at its end."""
+        call = self._arriving.pop(key, None)
+        if call is None or key in self._as_they_came:
+            return _alike()
+        left = call.arguments.end(cut=cut)
+        plain, meant = ((CallPiece(key[1], one, mended=True),) if one else () for one in (call.arguments.plain, left))
+        return _Both(plain, meant)
+
+
+def _is_of_id(damage: Damage) -> bool:
+    """What is said of the name is said first."""
+    return damage.defect.code in {"changed_id", "repeated_id"}
+
+
+def _left(event: CallPiece, json: str, *, mended: bool) -> CallPiece:
+    """A piece as what is left of it."""
+    return replace(event, json=json, mended=True) if mended or json != event.json else event
+
+
+def _is_mended(parts: Iterable[Part]) -> bool:
+    return any(isinstance(event, CallStart | CallPiece) and event.mended for _, event in parts)
+
+
+def ends_stream(payload: bytes) -> bool:
+    """Whether nothing after a frame with this payload is part of the reply."""
+    return payload == STREAM_END or _LAST_TYPE.search(payload[:_NEAR] + payload[-_NEAR:]) is not None
