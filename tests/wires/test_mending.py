@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from support import menders
 from support.responsesclient import stream
 from toolcalls.events import Repair
 from toolcalls.request import Tool
@@ -13,7 +14,6 @@ from toolcalls.values import rawjson
 from toolcalls.values.tool_values import ToolValues
 from toolcalls.values.toolbox import Named, Toolbox
 from toolcalls.values.value_mending import Held
-from toolcalls.wires import all_wires
 from toolcalls.wires.mending import Ids, Mended, Mending, as_object
 
 TOOLS = Toolbox([Tool("t", {"type": "object", "properties": {"n": {"type": "integer"}}}), Tool("nothing", {})])
@@ -245,7 +245,7 @@ def test_a_place_that_is_not_there_is_the_first(wire: str, events: Callable[[str
     """Where a server leaves out what is 0, its calls are mended as where it does not."""
     heard = []
     for at_0 in (True, False):
-        mender = all_wires()[wire].mender(mending(values=True), streamed=True)
+        mender = menders.mender(wire, mending(values=True))
         assert mender is not None
         left = []
         for event in placed([*events("a"), *events("a"), *events("")], at_0=at_0):
@@ -261,7 +261,7 @@ def test_a_place_that_is_not_there_is_the_first(wire: str, events: Callable[[str
 
 
 def test_each_of_geminis_candidates_has_calls_and_ids_of_its_own_wherever_it_stands() -> None:
-    mender = all_wires()["gemini"].mender(mending(), streamed=True)
+    mender = menders.mender("gemini", mending())
     assert mender is not None
     call = {"functionCall": {"name": "t", "id": "", "args": {}}}
     for index in (1, 0, 1):
@@ -273,7 +273,7 @@ def test_each_of_geminis_candidates_has_calls_and_ids_of_its_own_wherever_it_sta
 @pytest.mark.parametrize(("content", "places"), [([], [0, 1, 1]), ([{"type": "text", "text": "So."}], [1, 2, 2])])
 def test_a_block_comes_behind_those_that_the_message_began_with(content: list[Any], places: list[int]) -> None:
     """Each block comes with the index 0 here, and so does what is said of the latest one."""
-    mender = all_wires()["anthropic"].mender(mending(), streamed=True)
+    mender = menders.mender("anthropic", mending())
     assert mender is not None
     assert mender.mend(json.dumps({"type": "message_start", "message": {"content": content}}).encode()) is None
     start = {"type": "content_block_start", "index": 0}
@@ -287,7 +287,7 @@ def test_a_block_comes_behind_those_that_the_message_began_with(content: list[An
 
 
 def test_all_that_is_said_of_a_moved_call_moves_with_it() -> None:
-    mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
+    mender = menders.mender("openai_responses", mending())
     assert mender is not None
     for event in [*responses("a"), *responses("b")]:
         mender.mend(json.dumps(event).encode())
@@ -301,7 +301,7 @@ def test_all_that_is_said_of_a_moved_call_moves_with_it() -> None:
 
 @pytest.mark.parametrize("kind", ["response.function_call_arguments.done", "response.output_item.done"])
 def test_what_was_held_of_arguments_leaves_once_and_in_the_place_of_their_end(kind: str) -> None:
-    mender = all_wires()["openai_responses"].mender(mending(values=True), streamed=True)
+    mender = menders.mender("openai_responses", mending(values=True))
     assert mender is not None
     item = {"type": "function_call", "id": "fc_1", "call_id": "a", "name": "t", "arguments": ""}
     where = {"item_id": "fc_1", "output_index": 3, "sequence_number": 7}
@@ -319,7 +319,7 @@ def test_what_was_held_of_arguments_leaves_once_and_in_the_place_of_their_end(ki
 def test_the_input_of_a_custom_tool_is_text_and_stays() -> None:
     """Even where it looks like damaged JSON."""
     item = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "t", "input": "{'n': 5,}"}
-    mender = all_wires()["openai_responses"].mender(mending(values=True), streamed=True)
+    mender = menders.mender("openai_responses", mending(values=True))
     assert mender is not None
     events = stream([{**item, "pieces": ["{'n'", ": 5,}"]}])
     assert any(event["type"] == "response.custom_tool_call_input.delta" for event in events)
@@ -333,7 +333,7 @@ def test_a_call_whose_end_has_another_id_keeps_its_first_one_to_the_end_of_the_r
     )
     end = json.loads(json.dumps(end).replace("call_1", "call_2"))
     last = json.loads(json.dumps(last).replace("call_1", "call_2"))
-    mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
+    mender = menders.mender("openai_responses", mending())
     assert mender is not None
     made = [mender.mend(json.dumps(event).encode()) or [json.dumps(event).encode()] for event in
             (first, *between, end, last)]  # fmt: skip
@@ -343,7 +343,7 @@ def test_a_call_whose_end_has_another_id_keeps_its_first_one_to_the_end_of_the_r
 
 
 def test_a_sound_call_that_only_its_end_announces_leaves_as_it_came() -> None:
-    mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
+    mender = menders.mender("openai_responses", mending())
     assert mender is not None
     item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "t", "arguments": "{}"}
     done = {"type": "response.output_item.done", "output_index": 0, "item": item}
@@ -351,7 +351,7 @@ def test_a_sound_call_that_only_its_end_announces_leaves_as_it_came() -> None:
 
 
 def test_the_id_of_a_call_that_only_its_end_announces_has_not_changed() -> None:
-    mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
+    mender = menders.mender("openai_responses", mending())
     assert mender is not None
     item = {"type": "function_call", "id": "fc_1", "call_id": "", "name": "t", "arguments": "{}"}
     done = {"type": "response.output_item.done", "output_index": 0, "item": item}
@@ -362,7 +362,7 @@ def test_the_id_of_a_call_that_only_its_end_announces_has_not_changed() -> None:
 
 
 def test_a_call_that_is_only_in_the_response_is_mended_there() -> None:
-    mender = all_wires()["openai_responses"].mender(mending(), streamed=True)
+    mender = menders.mender("openai_responses", mending())
     assert mender is not None
     calls = [{"type": "function_call", "call_id": id_, "name": "T", "arguments": "{}"} for id_ in ("a", "b")]
     made = mender.mend(json.dumps({"type": "response.completed", "response": {"output": calls}}).encode())
@@ -375,19 +375,19 @@ def test_a_second_declared_name_begins_another_call_behind_one_without_parameter
     name: str, indices: list[int]
 ) -> None:
     """Both come with the same index and with ids of their own, and no arguments came for the first."""
-    mender = all_wires()["openai_chat"].mender(mending(), streamed=True)
+    mender = menders.mender("openai_chat", mending())
     assert mender is not None
     heard = []
     for id_, given in (("a", {"name": "nothing"}), ("b", {"name": name, "arguments": "{}"})):
         entry = {"index": 0, "id": id_, "type": "function", "function": given}
         frame = json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [entry]}}]}).encode()
         made = mender.mend(frame) or [frame]
-        heard.append(json.loads(made[0])["choices"][0]["delta"]["tool_calls"][0]["index"])
+        heard.append(json.loads(made[-1])["choices"][0]["delta"]["tool_calls"][0]["index"])
     assert heard == indices
 
 
 def test_a_name_in_pieces_is_the_name_of_a_tool_without_parameters() -> None:
-    mender = all_wires()["openai_chat"].mender(mending(), streamed=True)
+    mender = menders.mender("openai_chat", mending())
     assert mender is not None
     pieces = [{"id": "a", "type": "function", "function": {"name": "noth"}}, {"function": {"name": "ing"}}]
     for piece in pieces:
@@ -397,12 +397,13 @@ def test_a_name_in_pieces_is_the_name_of_a_tool_without_parameters() -> None:
     made = mender.mend(b'{"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}')
     assert made is not None
     assert json.loads(made[0])["choices"][0]["delta"]["tool_calls"] == [{"index": 0, "function": {"arguments": "{}"}}]
+    assert json.loads(made[1])["choices"][0]["finish_reason"] == "tool_calls"
 
 
 @pytest.mark.parametrize(("form", "given", "mended"), [("custom", "input", False), ("function", "arguments", True)])
 def test_no_arguments_are_added_to_a_custom_call(form: str, given: str, mended: bool) -> None:
     """Its input is a text, and an empty one is sound."""
-    mender = all_wires()["openai_chat"].mender(mending(), streamed=True)
+    mender = menders.mender("openai_chat", mending())
     assert mender is not None
     entry = {"index": 0, "id": "a", "type": form, form: {"name": "nothing", given: ""}}
     last = {"delta": {}, "finish_reason": "tool_calls"}

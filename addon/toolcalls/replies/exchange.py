@@ -205,8 +205,7 @@ class Exchange:
                 self._due += self._mended.held
                 frames += self._mended.rest()
             out = self._take(frames)
-            if self._mend_calls is not None:
-                self._mended_events(self._mend_calls.finish())
+            self._mended_events([] if self._mend_calls is None else self._mend_calls.finish())
             out += self._cut(broken=broken)
             # An event that the body's end has cut stays the last.
             unread = frames[-1].raw if frames and not frames[-1].complete else b""
@@ -282,7 +281,7 @@ class Exchange:
         self._take_through(frames, parts)
         waits = bool(self._waiting) and self._waiting[-1].frame is frame
         is_gone = not (any(self._out) or self._waiting or self._left_out)
-        mended = self._mend_calls is not None and self._mend_calls.latest
+        mended = self._mend_calls and self._mend_calls.latest
         if frame.raw == data and not mended and (waits or is_gone or self._out == [data]):
             self._known.learn(frame, parts, can_omit=can_omit)
         return self._send()
@@ -383,8 +382,8 @@ class Exchange:
         self._mended_events(mend.feed(waiting, waiting.frame.data, parts))
         if mend.holds:
             self._known.text.forget()  # the next frame goes behind it
-            if self._most_waits is not None and self._queue.size > self._most_waits:
-                self._mended_events(mend.release())
+        if mend.holds and self._most_waits is not None and self._queue.size > self._most_waits:
+            self._mended_events(mend.release())
 
     def _mended_events(self, known: list[Known[WaitingFrame]]) -> None:
         """Frames with their events, as they should have come."""

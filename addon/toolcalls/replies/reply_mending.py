@@ -90,7 +90,12 @@ def reply_mending(
     if kinds & FRAME_KINDS and wire.mends_calls:
         may_hold = bool(kinds & (FRAME_KINDS - {"protocol"}))
         message_of = _first if wire.sequential_lanes else int
-        calls = Mend[Any](mending_of(wire, tools, call_policy, seed), may_hold=may_hold, message_of=message_of)
+        calls = Mend[Any](
+            mending_of(wire, tools, call_policy, seed),
+            may_hold=may_hold,
+            may_be_empty=streamed and wire.empty_arguments,
+            message_of=message_of,
+        )
     elif kinds & FRAME_KINDS:
         frames = MendedFrames(wire, tools, call_policy, streamed=streamed, seed=seed, built=built)
     if "errors" in kinds:

@@ -82,18 +82,22 @@ class Mend[Frame]:
 
     mending      what is mended of them
     may_hold     whether frames may wait here
+    may_be_empty   arguments of which nothing comes are sound
     message_of   the message that a lane is a part of
 
     calls        the calls by their messages and indices
     latest       whether something of the latest frame was mended
     """
 
-    def __init__(self, mending: Mending, *, may_hold: bool, message_of: Callable[[int], int]) -> None:
+    def __init__(
+        self, mending: Mending, *, may_hold: bool, may_be_empty: bool, message_of: Callable[[int], int]
+    ) -> None:
         self.calls: dict[_Key, Mended] = {}
         self.may_hold = may_hold
         self.latest = False
         self.mending = mending
         self._held = mending.held
+        self._may_be_empty = may_be_empty
         self._message_of = message_of
         self._ids: dict[int, Ids] = {}
         self._noticed: dict[_Key, list[Damage]] = {}  # since the latest event of their call
@@ -188,6 +192,8 @@ class Mend[Frame]:
             return _alike(*noticed, event)
         call = Mended(self.mending).take_name(event.name, goes_on=event.more == "likely")
         self.calls[key] = self._arriving[key] = call
+        if self._may_be_empty:
+            call.arguments.may_be_empty()
         for damage in noticed:
             call.repaired(_REPAIRS[damage.defect.code])
         id_ = event.id

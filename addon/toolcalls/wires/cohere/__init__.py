@@ -23,13 +23,11 @@ Citations, plans, thinking and events that nobody knows pass as they came.
 
 from toolcalls.wires import Wire
 from toolcalls.wires.cohere import answer
-from toolcalls.wires.cohere.mending import StreamMender
 from toolcalls.wires.cohere.stream import Stream
 from toolcalls.wires.cohere.whole import TRANSLATION
 
 WIRE = Wire(
     "cohere", "/v2/chat", Stream, TRANSLATION.whole,
     answer=answer.whole, answering=answer.Answering,
-    mends_stream=StreamMender, mends_whole=TRANSLATION.mends_whole,
-    event_name="type", shows_open_calls=True, says_calls=True,
+    mends_calls=True, empty_arguments=True, event_name="type", shows_open_calls=True, says_calls=True,
 )  # fmt: skip

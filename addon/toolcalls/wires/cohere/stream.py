@@ -14,6 +14,7 @@ from toolcalls.wires import STREAM_END, Codec, Part, Undivided, all_wires
 from toolcalls.wires.cohere import streamed
 from toolcalls.wires.cohere.client_stream import ClientStream
 from toolcalls.wires.content_blocks import Block, Kind
+from toolcalls.wires.mending import Mending
 
 
 class _Reading:
@@ -47,8 +48,8 @@ class _Reading:
         numbered = self._numbers.numbered(event)
         chunk = payload if payload == STREAM_END else streamed.to_chat(numbered)
         parts = [] if chunk is None else [part for part in self.inner.decode(chunk) if not self._is_known_end(part)]
-        if numbered is not event and (start := next((one for _, one in parts if isinstance(one, CallStart)), None)):
-            parts.insert(0, (0, Damage(start.index, Defect("glued_calls"))))
+        if numbered is not event and (own := next((one for _, one in parts if isinstance(one, _OF_CALL)), None)):
+            parts.insert(0, (0, Damage(own.index, Defect("glued_calls"))))
         for _, one in parts:
             if isinstance(one, CallStart):
                 self._calls[at] = one.index
@@ -76,7 +77,7 @@ class _Reading:
         if index is None:
             return []
         self._ended.add(index)
-        nothing: list[Part] = [] if index in self._said else [(0, CallPiece(index, "{}"))]
+        nothing: list[Part] = [] if index in self._said else [(0, CallPiece(index, "{}", entry=0))]
         return [*nothing, (0, CallEnd(index))]
 
 
@@ -93,6 +94,9 @@ class Stream(Undivided):
     @property
     def reply_id(self) -> str:
         return self._reading.inner.reply_id
+
+    def mends(self, mending: Mending) -> None:
+        self._reading.inner.mends(mending)
 
     def decode(self, payload: bytes) -> list[Part]:
         event = rawjson.fields(payload)
@@ -171,7 +175,8 @@ class Stream(Undivided):
         before, behind = _around(parts, own)
         self._client.emit(before)
         if own is not None:
-            self._client.begin_call(event, 0, own.index)
+            piece = next((one for _, one in behind if isinstance(one, CallPiece) and one.index == own.index), None)
+            self._client.begin_call(streamed.with_call(event, own, piece), 0, own.index)
         self._client.emit(part for part in behind if not _is_piece_of(part, own))
 
     def _call_told(self, event: Fields, parts: Sequence[Part], at: int) -> None:
@@ -181,7 +186,7 @@ class Stream(Undivided):
         if own is not None and place is not None and self._client.has_open(0, place):
             before, behind = _around(parts, own)
             self._client.emit(before)
-            self._client.forward(event, place)
+            self._client.forward(streamed.with_call(event, None, own), place)
             self._client.emit(behind)
         else:
             self._client.emit(parts)
@@ -189,6 +194,7 @@ class Stream(Undivided):
     def _call_ended(self, event: Fields, parts: Sequence[Part], at: int) -> None:
         place = self._places.get(at, at)
         if place is not None and self._client.has_open(0, place):
+            self._client.emit(part for part in parts if isinstance(part[1], CallPiece) and part[1].mended)
             self._client.end("call", event)
             parts = [part for part in parts if not _is_end_of(part, place)]
         self._client.emit(parts)
@@ -219,6 +225,7 @@ class Stream(Undivided):
         self._client.forward(event)
 
 
+_OF_CALL = CallStart | CallPiece
 type _Handler = Callable[[Stream, Fields, Sequence[Part], int], None]
 
 _HANDLERS: Mapping[str, _Handler] = {

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from toolcalls.events import CallPiece, CallStart
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 
@@ -74,18 +75,6 @@ def to_chat(event: Fields) -> bytes | None:
     return None
 
 
-def from_chat(chunk: bytes, like: Fields) -> list[Fields]:
-    """The events that replace the event `like`, which has become this chunk: it, and what was added to its calls."""
-    (choice,) = map(rawjson.fields, rawjson.items(rawjson.fields(chunk).get("choices")))
-    entries = map(rawjson.fields, rawjson.items(rawjson.fields(choice.get("delta")).get("tool_calls")))
-    return [_with_entry(like if place == 0 else {}, entry) for place, entry in enumerate(entries)]
-
-
-def _with_entry(like: Fields, entry: Fields) -> Fields:
-    kind = rawjson.word(like, "type") or "tool-call-delta"
-    return {**like, **_call_event(kind, entry["index"], rawjson.without(entry, "index"))}
-
-
 def _chunk(delta: Fields, **outer: Any) -> bytes:
     return rawjson.written({**outer, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
 
@@ -140,6 +129,24 @@ def with_text(event: Fields, text: str) -> Fields:
     message = rawjson.fields(delta.get("message"))
     content = {**rawjson.fields(message.get("content")), "text": rawjson.string(text)}
     return {**event, "delta": {**delta, "message": {**message, "content": content}}}
+
+
+def with_call(event: Fields, start: CallStart | None, piece: CallPiece | None) -> Fields:
+    """An event as a native call's start and piece have it, where they were mended."""
+    entry = made = entry_of(event)
+    function = rawjson.fields(entry.get("function"))
+    if start is not None and start.mended:
+        made = {**made, "id": rawjson.string(start.id)}
+        function = {**function, "name": rawjson.string(start.name)}
+    elif start is None and piece is not None and piece.mended:
+        made, function = rawjson.without(made, "id"), rawjson.without(function, "name")
+    if piece is not None and piece.mended:
+        function = {**function, "arguments": rawjson.string(piece.json)}
+    if not (start is not None and start.mended) and not (piece is not None and piece.mended):
+        return event
+    delta = rawjson.fields(event.get("delta"))
+    message = {**rawjson.fields(delta.get("message")), "tool_calls": {**made, "function": function}}
+    return {**event, "delta": {**delta, "message": message}}
 
 
 def content_start(index: int, kind: str) -> Fields:

@@ -23,7 +23,6 @@ To a client that declares its tools as `functions`, the first lifted call of a m
 
 from toolcalls.wires import Wire
 from toolcalls.wires.openai_chat import answer
-from toolcalls.wires.openai_chat.mending import StreamMender, WholeMender
 from toolcalls.wires.openai_chat.stream import Stream
 from toolcalls.wires.openai_chat.whole import Whole
 from toolcalls.wires.vertex import publisher_of
@@ -42,6 +41,5 @@ class _OpenAIChat(Wire):
 WIRE = _OpenAIChat(
     "openai_chat", "/chat/completions", Stream, Whole,
     answer=answer.whole, answering=answer.Answering,
-    mends_stream=StreamMender, mends_whole=WholeMender, mends_calls=True, shows_open_calls=True, says_calls=True,
-    stop_names_choice=True,
+    mends_calls=True, shows_open_calls=True, says_calls=True, stop_names_choice=True,
 )  # fmt: skip
