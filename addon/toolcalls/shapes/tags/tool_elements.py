@@ -36,10 +36,11 @@ from toolcalls.shapes.tags.element_values import (
     opening_tags,
     raw_argument,
 )
+from toolcalls.shapes.tags.jsonbody import skip
 from toolcalls.shapes.tags.opening_tag import Tag
 from toolcalls.shapes.tags.raw import on_own_lines
 from toolcalls.shapes.tags.rest_of_call import CLOSES, EMPTY, OPENS, RestOfCall, Seen
-from toolcalls.shapes.tags.tag_patterns import Parts, Tags, unbracketed
+from toolcalls.shapes.tags.tag_patterns import Parts, PatternPart, Tags, unbracketed
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, OTHER, REOPENED, UNBRACKETED, GoesOn
 from toolcalls.shapes.tags.wrapped import Collected, LeftOut
 from toolcalls.shapes.tags.xml_trees import MAX_DEPTH
@@ -55,6 +56,7 @@ _BLANKS = rf"[{SPACE}]{{0,8}}"
 _ANY = re.compile(rf"<(?:{_BLANKS}/{_BLANKS}(?P<closer>{_NAME}){_BLANKS}|(?P<opener>{_NAME})(?P<rest>{_REST}))>")
 _ANY_PART = re.compile(rf"<(?:{_BLANKS}(?:/{_BLANKS}(?:{_NAME}{_BLANKS})?)?|{_NAME}{_REST})")
 _MAX_TAG = 400  # characters
+_BLANKS_AND_BRACKET = PatternPart(rf"{_BLANKS}<", _BLANKS, "<")
 
 
 @lru_cache(maxsize=256)
@@ -63,10 +65,19 @@ def _closing(name: str) -> Tags:
 
 
 @lru_cache(maxsize=256)
-def _closers(parameter: str, tool: str) -> Tags:
+def _ends(tool: str, inner: str, wrapper: str) -> tuple[Tags, Tags]:
+    """The closing tags that end a call, and those that may come after its last parameter."""
+    kinds: dict[str, list[Parts]] = {CALL_END: [("<", "/", tool, ">")]}
+    kinds |= {"wrapper_end": [("<", "/", wrapper, ">")]} if wrapper else {}
+    return Tags(**kinds), Tags(**kinds, **({"inner": [("<", "/", inner, ">")]} if inner else {}))
+
+
+@lru_cache(maxsize=256)
+def _closers(parameter: str, tool: str, inner: str) -> Tags:
     """The closing tags that mean something in a value of this parameter."""
-    closer: Parts = ("<", "/", parameter, ">")
-    kinds: dict[str, tuple[Parts, ...]] = {CLOSER: (closer,), CALL_END: (("<", "/", tool, ">"),)}
+    closer, call_end = ("<", "/", parameter, ">"), ("<", "/", tool, ">")
+    both: tuple[Parts, ...] = (("<", "/", inner, ">", _BLANKS_AND_BRACKET, *call_end[1:]),) if inner else ()
+    kinds: dict[str, tuple[Parts, ...]] = {CLOSER: (closer,), CALL_END: (call_end, *both)}
     return Tags(**kinds, **{UNBRACKETED: unbracketed(closer)})
 
 
@@ -82,6 +93,9 @@ class ToolElements:
     any_items   the items of an array may be called otherwise than `item`
     json        objects and arrays are written as JSON; else as elements
     older       by tool: what its parameters were called, and are called now; models go on writing the old names
+    inner       an element around a call's parameters, whose closer means nothing; "" for none
+    wrapper     an element around calls, whose closer ends one without its own; "" for none
+    any_key     of a tool that declares no parameters, any element is one
     """
 
     name: str
@@ -89,6 +103,9 @@ class ToolElements:
     any_items: bool = True
     json: bool = True
     older: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
+    inner: str = ""
+    wrapper: str = ""
+    any_key: bool = False
     stray_words: tuple[str, ...] = ()
     place: OpenerPlace = "line"
 
@@ -152,6 +169,15 @@ class ToolElements:
         space = yield from scan.space(ahead + len(opener))
         return (yield from self._body_at(scan, space, opener[1:-1], tools))
 
+    def quoted(self, scan: Scanner, ahead: int, tool: str, tags: tuple[str, ...]) -> Step[int]:
+        """The length of a call's opening tag that is here in a value of a call of `tool`, with one of `tags` after it.
+
+        0 for none.
+        """
+        length = len(tool) + 2
+        space = yield from scan.space(ahead + length)
+        return length if (yield from scan.among(tags, space)) is not None else 0
+
     def structure(self, text: str, place: SchemaPlace, sink: CallSink) -> str:
         """The JSON of an object or an array: JSON already, or nearly, or nested elements. Raises WrongStructure."""
         trimmed = text.strip(SPACE)
@@ -213,7 +239,9 @@ class _Elements(CallBody):
         self.opening = form.opening(name, tools)
         self.tags = tuple(self.opening)
         self.tool = closer[2:-1]
-        self.ends = _closing(self.tool)
+        self.ends, self.behind = _ends(self.tool, form.inner, form.wrapper)
+        self._any_key = form.any_key and not self.tags
+        self._closed = False  # the closer of `inner` was there
         self.given: set[str] = set()
         self.rest = RestOfCall(self)
         self._start = opened_verbatim if compact else opened_on_lines
@@ -225,7 +253,8 @@ class _Elements(CallBody):
 
     @override
     def take_layout(self) -> Step[None]:
-        self.scan.take((yield from self.scan.space()))
+        layout = self.scan.take((yield from self.layout(self.scan, 0)))
+        self._closed = self._closed or "<" in layout
 
     @override
     def parameter(self) -> Step[Tag | None]:
@@ -235,6 +264,10 @@ class _Elements(CallBody):
             return Tag(key, len(tag), repairs=() if tag == f"<{key}>" else ("alias",))
         found = yield from _element_at(self.scan, 0)
         if found is None:
+            return None
+        if self._any_key:
+            return Tag(found["opener"], len(found[0]), found["rest"].endswith("/"))
+        if self.form.inner and not self.given and not (yield from self.rest.goes_on_from(self.scan, 0)):
             return None
         key = self.opening.get(f"<{found['opener']}>", "")
         rest = found["rest"].rstrip("/")
@@ -282,6 +315,24 @@ class _Elements(CallBody):
         return None
 
     @override
+    def end_early(self) -> Step[bool]:
+        scan = self.scan
+        wrapper_end, _ = yield from self.ends.at(scan)
+        closed = (self.given or self._closed) and not scan.cut and self.behind.stops_short(scan)
+        if not self.form.inner or wrapper_end or closed:
+            self.sink.note_repair("missing_closer")
+            if self.behind.stops_short(scan):
+                scan.take(scan.rest())
+            self.end()
+            return True
+        if scan.ended and ">" not in scan.text[scan.pos :]:  # inside a tag, or before one
+            scan.take(scan.rest())
+            return False
+        self.sink.fail()
+        yield from skip(scan, self.ends)
+        return False
+
+    @override
     def end(self) -> None:
         self._several.end()
         self.arguments.end()
@@ -296,23 +347,36 @@ class _Elements(CallBody):
         if found is None:
             return None
         size = len(found[0])
+        if found["closer"] is not None and found["closer"] == self.form.inner:
+            return None  # layout
         if found["closer"] is not None:
             return Seen(CALL_END, size) if found["closer"] == self.tool else Seen(CLOSES, size, found["closer"])
         name = found["opener"]
         if name == self.tool and (yield from self.quotes(scan, ahead)):
             return Seen(CALL, size)
-        return Seen(EMPTY if found["rest"].endswith("/") else OPENS, size, name, self.opening.get(f"<{name}>", ""))
+        key = name if self._any_key else self.opening.get(f"<{name}>", "")
+        return Seen(EMPTY if found["rest"].endswith("/") else OPENS, size, name, key)
 
     def layout(self, scan: Scanner, ahead: int) -> Step[int]:
-        return scan.space(ahead)
+        """White space, and the closers of the element around the parameters."""
+        while True:
+            ahead = yield from scan.space(ahead)
+            kind, length = yield from self.behind.at(scan, ahead)
+            if kind != "inner":
+                return ahead
+            ahead += length
 
     def call_over(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """The reply ends."""
-        yield from ()
-        return not scan.cut and self.ends.stops_short(scan, ahead)
+        """The wrapper or the reply ends."""
+        kind, _ = yield from self.ends.at(scan, (yield from self.layout(scan, ahead)))
+        return kind == "wrapper_end" or (not scan.cut and self.behind.stops_short(scan, ahead))
 
     def lacks(self, key: str) -> bool:
         return bool(key) and key not in self.given
+
+    def goes_on_with(self, element: str) -> GoesOn:
+        """Whether the call goes on with an element that is no declared parameter which it lacks."""
+        return GoesOn.YES if self._any_key and element not in self.given else GoesOn.ASK
 
     def block_ends(self, scan: Scanner, ahead: int) -> Step[bool]:
         """Another call or the end of the reply."""
@@ -320,10 +384,7 @@ class _Elements(CallBody):
         return (yield from calls_follow(scan, ahead, self.ends, next_call))
 
     def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
-        """A call of this tool, with a parameter."""
-        length = len(self.tool) + 2
-        space = yield from scan.space(ahead + length)
-        return length if (yield from scan.among(self.tags, space)) is not None else 0
+        return self.form.quoted(scan, ahead, self.tool, self.tags)
 
 
 def _element_at(scan: Scanner, ahead: int) -> Step[re.Match[str] | None]:
@@ -340,8 +401,8 @@ class _Inside:
 
     marks = "<"
 
-    def __init__(self, element: str, tool: str, opening: Iterable[str], own: str) -> None:
-        self._closers = _closers(element, tool)
+    def __init__(self, element: str, tool: str, inner: str, opening: Iterable[str], own: str) -> None:
+        self._closers = _closers(element, tool, inner)
         self._opening = (f"<{tool}>", f"<{element}>", *opening)
         self._kinds = {f"<{tool}>": CALL, f"<{element}>": own}
         self.second = self._closers.second | {tag[1] for tag in self._opening}
@@ -384,9 +445,9 @@ class _Element:
         again = {of for of in body.given if of == key or body.schema(of).is_array}
         following = tuple(tag for tag, of in body.opening.items() if of in again or of not in body.given)
         # In nested elements, the own tag is no damaged closer.
-        self.inside = _inside(element, body.tool, body.tags, NEXT if structured else REOPENED)
+        self.inside = _inside(element, body.tool, body.form.inner, body.tags, NEXT if structured else REOPENED)
         self.closer = _closing(element)
-        self.behind = _Behind(following, body.ends)
+        self.behind = _Behind(following, body.behind)
         self.element = element
         self.rest = body.rest
         self.block_ends = body.block_ends
@@ -397,7 +458,8 @@ class _Element:
         space = yield from scan.space(ahead)
         if (yield from self.behind.at(scan, space)) or (yield from self._body.call_over(scan, ahead)):
             return GoesOn.YES
-        return GoesOn.ASK if (yield from _element_at(scan, space)) is not None else GoesOn.NO
+        found = yield from _element_at(scan, space)
+        return GoesOn.NO if found is None else self._body.goes_on_with(found["opener"])
 
     def begins_next(self, scan: Scanner, ahead: int, *, first: bool) -> Step[bool]:
         """Another parameter that the call lacks. After a tag in the value, only the start of a line counts."""
