@@ -31,7 +31,7 @@ redacted thinking, signatures, citations and the blocks of the provider's tools 
     answer         a reply of our own making, for an error that quotes a call
     stream         a stream's frames, encoded from changed events
     client_stream  what the client of a stream has got, and new frames for it
-    whole          a reply that comes as one body
+    whole          a reply that comes as one body: its stream, folded
     replacement    calls of a whole reply as blocks
 """
 

@@ -29,12 +29,12 @@ that is called in text becomes a `custom_tool_call`. The items of hosted tools a
     stream          a stream's frames, encoded from changed events, by the handlers in
     message_frames    text, its parts and messages
     item_frames       items and the arguments of native calls
-    final_frame       the whole response at the end
+    final_frame       the whole response at the end, and what only that holds
     upstream_items  what the client has got of each of the upstream's items
     client_stream   what the client of a stream has got, and new frames for it
     repeated_texts  what the client of a stream is given again of a text, where rules may block
-    whole           a reply that comes as one body
-    replacement     calls of a whole reply as items
+    whole           a reply that comes as one body: it is encoded as the last frame of a stream without any other
+    replacement     calls that only the last frame holds
 """
 
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""Calls of a whole reply as items of this API (`toolcalls.replacements`)."""
+"""Calls that only a whole response holds, as items of this API (`wires.replacement`)."""
 
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
