@@ -278,20 +278,21 @@ class Conversation:
         if text := self.joint.join(turn.texts):
             yield text
 
-    def _echoes(self, turn: Turn | None) -> Iterator[str]:
-        return filter(None, self.documents() if turn is None else self.echoes(turn))
+    def _echoes(self, turn: Turn | None) -> list[str]:
+        return [text for text in (self.documents() if turn is None else self.echoes(turn)) if text]
 
     def echoes(self, turn: Turn) -> Iterator[str]:
         """What a reply may repeat of a turn: what the user said, what tools gave back, and documents anywhere."""
-        said = self.joint.join(turn.texts) if turn.role == "user" else ""
-        if said:
-            yield said
+        if turn.role == "user":
+            yield self.joint.join(turn.texts)
         for block in turn.blocks:
+            if isinstance(block, PastCall):
+                continue
             if isinstance(block, Result):
                 yield from self.result_texts(block)
                 for other in block.others:
                     yield from self.fetched(other.raw)
-            elif isinstance(block, Text | Other) and block.raw is not None:
+            elif block.raw is not None:
                 yield from self.fetched(block.raw)
 
     # --- changes ------------------------------------------------------------------------------------------------------

@@ -56,7 +56,11 @@ _RESULT_FORM = ResultForm("id", "name")
 
 def _either(fields: Any, *keys: str) -> Any:
     """The member under the first of its spellings that is there: JSON's own, or the one of protocol buffers."""
-    return next((fields[key] for key in keys if isinstance(fields, dict) and key in fields), None)
+    if isinstance(fields, dict):
+        for key in keys:
+            if key in fields:
+                return fields[key]
+    return None
 
 
 def _tools_of(value: object) -> Iterator[Tool]:
@@ -234,20 +238,19 @@ def _blocks(content: Any) -> Iterator[Block]:
         return
     parts = content if rawjson.is_list(content) else rawjson.fields(content).get("parts")
     for raw in [parts] if rawjson.is_object(parts) or rawjson.is_string(parts) else rawjson.items(parts):
-        part = rawjson.present(rawjson.fields(raw))
-        call, answer = _either(part, *_CALL), _either(part, *_ANSWER)
         if rawjson.is_string(raw):
             yield Text(rawjson.value(raw), raw)
-        elif call is not None and rawjson.word(rawjson.fields(call), "name"):
+            continue
+        part = rawjson.present(rawjson.fields(raw))
+        call, answer = _either(part, *_CALL), _either(part, *_ANSWER)
+        if call is not None and rawjson.word(rawjson.fields(call), "name"):
             members = rawjson.fields(call)
             name, id_ = rawjson.word(members, "name"), rawjson.word(members, "id")
             yield PastCall(id_, name, arguments_in(members.get("args")), raw)
         elif answer is not None:
             yield _result(raw, rawjson.fields(answer))
-        elif (
-            isinstance(text := rawjson.value(part.get("text")), str) and rawjson.value(part.get("thought")) is not True
-        ):
-            yield Text(text, part if set(part) - {"text"} else None)
+        elif rawjson.is_string(part.get("text")) and rawjson.value(part.get("thought")) is not True:
+            yield Text(rawjson.word(part, "text"), part if len(part) > 1 else None)
         else:
             yield Other(raw)
 

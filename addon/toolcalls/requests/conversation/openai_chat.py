@@ -418,18 +418,17 @@ def _arguments(function: Mapping[str, Any]) -> str:
     return (arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)) or "{}"
 
 
-def _results(message: dict[str, Any]) -> Iterator[Result]:
-    blocks = tuple(_content(message.get("content")))
-    texts = [block for block in blocks if isinstance(block, Text)]
-    marks = [block.cache_control for block in texts if block.cache_control is not None]
-    yield Result(
-        id=str(message.get("tool_call_id") or ""),
-        text="\n".join(block.text for block in texts),
-        raw=message,
-        others=tuple(block for block in blocks if isinstance(block, Other)),
-        cache_control=marks[-1] if marks else message.get("cache_control"),
-        name=str(message.get("name") or ""),
-    )
+def _results(message: dict[str, Any]) -> tuple[Result, ...]:
+    content, mark = message.get("content"), message.get("cache_control")
+    others: tuple[Other, ...] = ()
+    if not isinstance(content, str):
+        blocks = tuple(_content(content))
+        texts = [block for block in blocks if isinstance(block, Text)]
+        mark = next((block.cache_control for block in reversed(texts) if block.cache_control is not None), mark)
+        content = "\n".join(block.text for block in texts)
+        others = tuple(block for block in blocks if isinstance(block, Other))
+    name, id_ = str(message.get("name") or ""), str(message.get("tool_call_id") or "")
+    return (Result(id_, content, message, others, mark, name=name),)
 
 
 def _strings(document: object) -> Iterator[str]:
