@@ -25,6 +25,7 @@ from toolcalls.dialects import all_dialects
 from toolcalls.events import Reason, Repair, ReplyDefect, Status
 from toolcalls.flows import flow_metadata
 from toolcalls.insight import report
+from toolcalls.insight.vocabulary import fields
 from toolcalls.insight.vocabulary.entries import NO_REMEDY, ConditionNumber, Outcome, ReasonEntry
 from toolcalls.insight.vocabulary.fields import EXCHANGE_FIELDS, FIELDS, VERDICT_FIELDS
 from toolcalls.insight.vocabulary.words import (
@@ -78,6 +79,23 @@ def test_a_mistake_in_an_entry_is_found(was: str, becomes: str, said: str) -> No
     assert was in text
     with pytest.raises(ValueError, match=re.escape(said)):
         words_of(text.replace(was, becomes, 1))
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "said"),
+    [
+        ('[field.agent]\ndocs = "the', '[field.agent]\ndosc = "the', "docs"),
+        ("in_log = true", "in_lock = true", "unknown field `in_lock`"),
+        ('type = "text_or_null"', 'type = "text_or_nothing"', "text_or_nothing"),
+        ('presence = "later"', 'presence = "soon"', "Invalid enum value 'soon'"),
+        ("[field.flow]", "[field.flow", "Expected"),
+    ],
+)
+def test_a_mistake_in_a_field_is_found(was: str, becomes: str, said: str) -> None:
+    text = fields.FILE.read_text(encoding="utf-8")
+    assert was in text
+    with pytest.raises((ValueError, KeyError), match=re.escape(said)):
+        fields.fields_of(text.replace(was, becomes, 1))
 
 
 def test_each_condition_has_its_words() -> None:

@@ -145,7 +145,7 @@ class NoteEntry(Struct, frozen=True, forbid_unknown_fields=True):
 type JsonSchema = Mapping[str, Any]
 
 
-class Field(Struct, frozen=True):
+class Field(Struct, frozen=True, forbid_unknown_fields=True):
     """One field of an exchange, by its place in the lines that `toolcalls export --format jsonl` writes.
 
     path          `tokens.input`, `verdicts[].status`
