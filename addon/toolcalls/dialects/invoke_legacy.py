@@ -48,7 +48,7 @@ class _Elements(ToolElements):
         return (yield from _opening(scan, ahead)) is not None
 
     @override
-    def quoted(self, scan: Scanner, ahead: int, tool: str, tags: tuple[str, ...]) -> Step[int]:
+    def quoted(self, scan: Scanner, ahead: int, tool: str, tools: Toolbox) -> Step[int]:
         opening = yield from _opening(scan, ahead)
         return opening[1] - ahead if opening else 0
 

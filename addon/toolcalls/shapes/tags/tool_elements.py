@@ -169,14 +169,16 @@ class ToolElements:
         space = yield from scan.space(ahead + len(opener))
         return (yield from self._body_at(scan, space, opener[1:-1], tools))
 
-    def quoted(self, scan: Scanner, ahead: int, tool: str, tags: tuple[str, ...]) -> Step[int]:
-        """The length of a call's opening tag that is here in a value of a call of `tool`, with one of `tags` after it.
+    def quoted(self, scan: Scanner, ahead: int, tool: str, tools: Toolbox) -> Step[int]:
+        """The length of a call's opening tag that is here in a value, of a call that ends as one of `tool` does.
 
         0 for none.
         """
-        length = len(tool) + 2
-        space = yield from scan.space(ahead + length)
-        return length if (yield from scan.among(tags, space)) is not None else 0
+        found = yield from _element_at(scan, ahead)
+        if found is None or found["opener"] != tool:
+            return 0
+        size = len(found[0])
+        return size if (yield from self.call_at(scan, ahead, tools)) else 0
 
     def structure(self, text: str, place: SchemaPlace, sink: CallSink) -> str:
         """The JSON of an object or an array: JSON already, or nearly, or nested elements. Raises WrongStructure."""
@@ -284,7 +286,7 @@ class _Elements(CallBody):
         key, schema = tag.name, self.schema(tag.name)
         opener = self.take_tag(tag)
         if "unknown_argument" in tag.repairs:
-            place = _Element(self, key, key, structured=False)
+            place = _Element(self, key, structured=False)
             literal = tag.empty or (yield from self.take_value(LeftOut(), place, opener, opened_verbatim))
             return False if literal is None else None
         structured = schema.types is not None and not schema.is_text
@@ -296,7 +298,7 @@ class _Elements(CallBody):
             literal = False
             value.end()
         else:
-            place = _Element(self, _element(opener), key, structured=structured)
+            place = _Element(self, _element(opener), structured=structured)
             literal = yield from self.take_value(value, place, opener, self._start, key)
         if literal is None:
             return False
@@ -384,7 +386,7 @@ class _Elements(CallBody):
         return (yield from calls_follow(scan, ahead, self.ends, next_call))
 
     def quotes(self, scan: Scanner, ahead: int) -> Step[int]:
-        return self.form.quoted(scan, ahead, self.tool, self.tags)
+        return self.form.quoted(scan, ahead, self.tool, self.tools)
 
 
 def _element_at(scan: Scanner, ahead: int) -> Step[re.Match[str] | None]:
@@ -403,8 +405,8 @@ class _Inside:
 
     def __init__(self, element: str, tool: str, inner: str, opening: Iterable[str], own: str) -> None:
         self._closers = _closers(element, tool, inner)
-        self._opening = (f"<{tool}>", f"<{element}>", *opening)
-        self._kinds = {f"<{tool}>": CALL, f"<{element}>": own}
+        self._opening = (f"<{tool}>", f"<{tool} ", f"<{element}>", *opening)
+        self._kinds = {f"<{tool}>": CALL, f"<{tool} ": CALL, f"<{element}>": own}
         self.second = self._closers.second | {tag[1] for tag in self._opening}
 
     def at(self, scan: Scanner, ahead: int = 0) -> Step[tuple[str, int]]:
@@ -440,9 +442,9 @@ class _Element:
 
     key = ""
 
-    def __init__(self, body: _Elements, element: str, key: str, *, structured: bool) -> None:
+    def __init__(self, body: _Elements, element: str, *, structured: bool) -> None:
         self._body = body
-        again = {of for of in body.given if of == key or body.schema(of).is_array}
+        again = {of for of in body.given if body.schema(of).is_array}
         following = tuple(tag for tag, of in body.opening.items() if of in again or of not in body.given)
         # In nested elements, the own tag is no damaged closer.
         self.inside = _inside(element, body.tool, body.form.inner, body.tags, NEXT if structured else REOPENED)

@@ -272,7 +272,7 @@ def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str)
     offset = len(tag)
     while (offset := (yield from find_mark(scan, place.inside.marks, offset, len(tag) + _MAX_QUOTED))) >= 0:
         kind, length = yield from place.inside.at(scan, offset)
-        if kind == CLOSER and (yield from place.goes_on(scan, offset + length)) is not GoesOn.NO:
+        if kind == CLOSER and (yield from place.goes_on(scan, offset + length)) is GoesOn.YES:
             scan.take(len(tag))
             sink.note_repair("stray_tag")
         if kind == CLOSER or kind in _BEGIN or kind in {CALL, CALL_END}:

@@ -1,0 +1,145 @@
+"""What a value between tags may hold, and what may be between two of them, in every form of tags.
+
+Strategy: calls are put together from each dialect's own tags (`support.taggedcalls`), with a parameter in any order, a
+value that holds these tags, an element that the tool does not declare, or a closer that is missing, wrong, too early or
+not needed. Each is read whole and cut anywhere (`outcome`), with a sentence behind it that must stay.
+"""
+
+import json
+from itertools import permutations
+from random import Random
+
+import pytest
+
+from support.damaged import outcome
+from support.sampling import SEED, some
+from support.taggedcalls import KEYS, TOOLS, Tags, dialects, tags_of
+from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.pair_form import PairForm
+
+THEN = "\n\nThen I wait."
+PLAIN = {"path": "src/a b.ts", "content": "if a < b:\n  <p>x & y</p>", "mode": "fast"}
+ORDERS = list(permutations(KEYS))
+BEGUN = {"invoke_elements"}  # calls begin only in front of a declared parameter
+
+
+def own_tags(tags: Tags, key: str, other: str) -> dict[str, str]:
+    """Values of `key` that hold tags of their form. The call has a parameter `other`."""
+    opener, closer = tags.open(key), tags.close(key)
+    inner = tags.element(other, "y")
+    return {
+        "an element of its own": f"a {tags.element(key, 'x')} b",
+        "two of them": f"{tags.element(key, 'x')}\n{tags.element(key, 'z')} b",
+        "one in the other": f"a {opener}x{tags.element(key, 'z')}{closer} b",
+        "one alone": tags.element(key, "x"),
+        "another parameter": f"see {inner} there",
+        "another parameter at its end": f"see {inner}",
+        "one that is not declared": f"see {tags.element('note', 'y')} there",
+        "an opener": f"the tag {opener} opens it",
+        "another's opener": f"the tag {tags.open(other)} opens it",
+        "an opener at a line's start": f"so:\n{opener}\nand on",
+        "a closer": f"the tag {closer} closes it",
+        "both closers": f"the tags {closer} and {tags.end} end it",
+        "a call": f"Write:\n{tags.of({'path': 'p', 'content': 'c'})}\nso.",
+        "a call at its end": f"Write:\n{tags.of({'content': 'c', 'mode': 'm'})}",
+        "two calls": f"{tags.of({'path': 'p'})}\n{tags.of({'content': 'c'})}\n",
+    }
+
+
+def arguments(values: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return (("Write", json.dumps(values)),)
+
+
+@pytest.mark.parametrize("held", own_tags(tags_of("invoke"), "path", "mode"))
+@pytest.mark.parametrize("name", dialects())
+def test_a_value_may_hold_its_own_tags(name: str, held: str) -> None:
+    tags = tags_of(name)
+    for order in some(ORDERS, 2, name, held):
+        for key in KEYS:
+            other = next(one for one in order if one != key)
+            values = {one: own_tags(tags, key, other)[held] if one == key else PLAIN[one] for one in order}
+            read = outcome(tags.of(values) + THEN, name, tools=TOOLS)
+            assert read.calls == arguments(values), (order, key)
+            assert (read.text, read.repairs) == (THEN, ()), (order, key)
+
+
+@pytest.mark.parametrize(("name", "place"), [(name, at) for name in dialects() for at in range(name in BEGUN, 4)])
+def test_what_the_tool_does_not_declare_joins_no_neighbour(name: str, place: int) -> None:
+    tags = tags_of(name)
+    for order in some(ORDERS, 3, name):
+        values = {key: PLAIN[key] for key in order}
+        parts = [tags.element(key, text) for key, text in values.items()]
+        parts.insert(place, tags.element("note", "- [x] a\n- [ ] <b>b</b>"))
+        kept = (
+            {**values}
+            if tags.elements
+            else dict(
+                [*list(values.items())[:place], ("note", "- [x] a\n- [ ] <b>b</b>"), *list(values.items())[place:]]
+            )
+        )
+        read = outcome(tags.call(*parts) + THEN, name, tools=TOOLS)
+        assert read.calls == arguments(kept), order
+        assert read.text == THEN, order
+        assert read.repairs == (("unknown_argument",) if tags.elements else ()), order
+
+
+@pytest.mark.parametrize("name", dialects())
+def test_a_closer_that_is_missing_is_named_or_there_is_no_call(name: str) -> None:
+    tags, random = tags_of(name), Random(f"{SEED} {name}")
+    for order in some(ORDERS, 3, name):
+        values, lost = {key: PLAIN[key] for key in order}, random.choice(order)
+        parts = [
+            tags.element(key, text).removesuffix(tags.close(key) if key == lost else "") for key, text in values.items()
+        ]
+        for behind in ("", THEN):
+            read = outcome(tags.call(*parts) + behind, name, tools=TOOLS)
+            if lost == order[-1] and behind:
+                assert read.calls == (), order
+                continue
+            assert read.calls == arguments(values), (order, lost)
+            assert "unclosed_value" in read.repairs
+            assert read.text == behind
+
+
+@pytest.mark.parametrize("name", dialects(TagForm, PairForm))
+def test_a_closer_with_the_parameters_name(name: str) -> None:
+    tags = tags_of(name)
+    for order in some(ORDERS, 3, name):
+        values = {key: PLAIN[key] for key in order}
+        parts = [tags.element(key, text) for key, text in values.items()]
+        layout = tags.closer[: len(tags.closer) - len(tags.closer.lstrip())]
+        parts[0] = f"{tags.open(order[0])}{values[order[0]]}{layout}</{order[0]}>"
+        read = outcome(tags.call(*parts) + THEN, name, tools=TOOLS)
+        assert read.calls == arguments(values), order
+        assert (read.text, read.repairs) == (THEN, ("wrong_closer",)), order
+
+
+@pytest.mark.parametrize("name", [name for name in dialects() if tags_of(name).closes_itself and name not in BEGUN])
+def test_a_parameter_that_closes_itself_is_empty(name: str) -> None:
+    tags = tags_of(name)
+    for number, order in enumerate(some(ORDERS[:3], 3, name)):
+        values = {key: PLAIN[key] for key in order} | {order[number]: ""}
+        parts = [tags.element(key, text) for key, text in values.items()]
+        parts[number] = f"{tags.open(order[number]).strip()[:-1]}/>"
+        read = outcome(tags.call(*parts) + THEN, name, tools=TOOLS)
+        assert (read.calls, read.text, read.repairs) == (arguments(values), THEN, ()), order
+
+
+@pytest.mark.parametrize("name", [name for name in dialects() if name not in BEGUN])
+def test_arguments_behind_a_closer_that_came_too_early(name: str) -> None:
+    tags = tags_of(name)
+    parts = [tags.element(key, text) for key, text in PLAIN.items()]
+    read = outcome(f"{tags.head}{tags.end}{tags.gap}{tags.gap.join(parts)}{tags.tail}{THEN}", name, tools=TOOLS)
+    assert (read.calls, read.text, read.repairs) == (arguments(PLAIN), THEN, ("duplicate_closer",))
+
+
+@pytest.mark.parametrize("name", dialects(PairForm))
+def test_a_value_without_its_key_is_left_out(name: str) -> None:
+    tags = tags_of(name)
+    value = tags.element("content", "more")
+    keyless = value[value.index(">", value.index("content")) + 1 :].lstrip()
+    for number in range(len(KEYS)):
+        parts = [tags.element(key, text) for key, text in PLAIN.items()]
+        parts.insert(number + 1, keyless)
+        read = outcome(tags.call(*parts) + THEN, name, tools=TOOLS)
+        assert (read.calls, read.text, read.repairs) == (arguments(PLAIN), THEN, ("left_out",)), number
