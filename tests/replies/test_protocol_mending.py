@@ -13,8 +13,8 @@ from unittest.mock import patch
 import pytest
 
 from support import damaging
-from support.damaging import CALLS, CAT, CHAT, CHAT_WHOLE, HALF, LS, NOW, Heard, Sound, repairs, same_calls
-from support.exchanges import in_pieces, of_request, run, same_wherever_it_is_cut
+from support.damaging import CALLS, CAT, CHAT, HALF, LS, NOW, Sound, heard_chat, repairs, same_calls, sound_chat
+from support.exchanges import in_pieces, of_request, run
 from support.processorcases import exchange_for as processed
 from support.processorcases import route_of
 from toolcalls.replies.exchange import Exchange
@@ -31,62 +31,6 @@ def exchange(wire: str, form: str = "sse", **route: Any) -> Exchange:
     return of_request(all_wires()[wire], request, Route(**route), form=form, seed=b"s")  # type: ignore[arg-type]
 
 
-def heard_chat(body: bytes) -> Heard:
-    """The calls of a stream to a strict client: an index, an id and a name where each begins, and nowhere else."""
-    calls: list[list[str]] = []
-    for line in body.splitlines():
-        if not line.startswith(b"data: {"):
-            continue
-        for choice in json.loads(line[6:])["choices"]:
-            for one in choice["delta"].get("tool_calls") or ():
-                if one["index"] == len(calls):
-                    calls.append([one["id"], one["function"]["name"], ""])
-                else:
-                    assert not one.get("id")
-                    assert not one["function"].get("name")
-                assert isinstance(one["function"].get("arguments") or "", str)
-                calls[one["index"]][2] += one["function"].get("arguments") or ""
-    return [(id_, name, text) for id_, name, text in calls]
-
-
-def heard_chat_whole(body: bytes) -> Heard:
-    calls = json.loads(body)["choices"][0]["message"]["tool_calls"]
-    return [(one["id"], one["function"]["name"], one["function"]["arguments"]) for one in calls]
-
-
-def _sound_chat(calls: Sequence[Sound]) -> bytes:
-    deltas = [{"tool_calls": [one]} for place, call in enumerate(calls) for one in damaging.entries(call, place)]
-    return damaging.chat_stream(deltas)
-
-
-@counted
-@pytest.mark.parametrize("damage", CHAT.values(), ids=CHAT)
-def test_chat_stream(damage: Callable[[Sequence[Sound]], list[Mapping[str, Any]]], calls: Sequence[Sound]) -> None:
-    body = damaging.chat_stream(damage(calls))
-    one = exchange("openai_chat")
-    out = run(one, [body])
-    same_calls(heard_chat(out), calls)
-    assert [verdict.status for _, verdict in one.verdicts] == ["native"] * len(calls)
-    assert all(bool(verdict.reason) == bool(verdict.repairs) for _, verdict in one.verdicts)
-    if out != body:
-        assert repairs(one)
-        off = exchange("openai_chat", mend=())
-        assert run(off, in_pieces(body, 50)) == body
-        assert not repairs(off)
-    same_wherever_it_is_cut(lambda: exchange("openai_chat"), body, step=7)
-
-
-@counted
-@pytest.mark.parametrize("damage", CHAT_WHOLE.values(), ids=CHAT_WHOLE)
-def test_chat_whole(damage: Callable[[Sequence[Sound]], list[dict[str, Any]]], calls: Sequence[Sound]) -> None:
-    body = damaging.chat_whole(damage(calls))
-    one = exchange("openai_chat", "whole")
-    out = run(one, [body])
-    same_calls(heard_chat_whole(out), calls)
-    assert (out != body) == bool(repairs(one))
-    assert run(exchange("openai_chat", "whole", mend=()), [body]) == body
-
-
 @pytest.mark.parametrize("damage", CHAT.values(), ids=CHAT)
 def test_each_damage_is_one(damage: Callable[[Sequence[Sound]], list[Mapping[str, Any]]]) -> None:
     body = damaging.chat_stream(damage((LS, CAT)))
@@ -96,7 +40,7 @@ def test_each_damage_is_one(damage: Callable[[Sequence[Sound]], list[Mapping[str
 
 @counted
 def test_a_sound_stream_leaves_as_it_came(calls: Sequence[Sound]) -> None:
-    body = _sound_chat(calls)
+    body = sound_chat(calls)
     one = exchange("openai_chat")
     out = [one.feed(body[at : at + 1]) for at in range(len(body))]
     assert b"".join(out) + one.close() == body
@@ -109,7 +53,7 @@ def test_a_sound_stream_leaves_as_it_came(calls: Sequence[Sound]) -> None:
 @pytest.mark.parametrize("mend", [("protocol",), ("protocol", "json", "types", "names")])
 def test_what_comes_after_the_end_of_the_stream_is_no_part_of_a_call(mend: tuple[str, ...]) -> None:
     """Else its verdict would depend on whether both came in one piece."""
-    body = _sound_chat([LS])
+    body = sound_chat([LS])
     assert body.endswith(b"data: [DONE]\n\n")
     first = body[: body.index(b"\n\n", body.index(b"tool_calls")) + 2].rpartition(b"\n\n")[0].rpartition(b"\n\n")[2]
     again = body + first + b"\n\n"

@@ -9,7 +9,7 @@ import pytest
 from support import damaging
 from support.damagedwires import ALL, Damaged
 from support.damaging import CALLS, CAT, LS, NOW, Sound, repairs, same_calls
-from support.exchanges import of_request, run, same_wherever_it_is_cut
+from support.exchanges import of_request, run
 from support.processorcases import exchange_for as processed
 from support.processorcases import route_of
 from toolcalls.insight.descriptions import describe, describe_briefly
@@ -21,31 +21,11 @@ from toolcalls.wires import all_wires
 
 counted = pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
 EACH = [pytest.param(of, name, id=f"{form}: {name}") for form, of in ALL.items() for name in of.damages]
-KINDS: dict[str, dict[str, Any]] = {
-    "observed": {},
-    "lifted": {"client": "native", "upstream": "text"},
-}
 
 
 def exchange(of: Damaged, **route: Any) -> Exchange:
     request = Request(tools=damaging.TOOLS, model="m")
     return of_request(all_wires()[of.wire], request, Route(**route), form=of.form, seed=b"s")  # type: ignore[arg-type]
-
-
-@counted
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("of", "name"), EACH)
-def test_the_calls_come_back(of: Damaged, name: str, kind: str, calls: Sequence[Sound]) -> None:
-    body = of.damages[name](calls)
-    one = exchange(of, **KINDS[kind])
-    out = run(one, [body])
-    same_calls(of.heard(out), calls)
-    assert [verdict.status for _, verdict in one.verdicts] == ["native"] * len(calls)
-    assert all(bool(verdict.reason) == bool(verdict.repairs) for _, verdict in one.verdicts)
-    assert (out != body) == bool(repairs(one))
-    assert run(exchange(of, **KINDS[kind], mend=()), [body]) == body
-    if kind == "observed":
-        same_wherever_it_is_cut(lambda: exchange(of), body, step=11)
 
 
 @pytest.mark.parametrize(("of", "name"), EACH)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from support import anthropicclient, geminiclient, ollamaclient, responsesclient
+from support import anthropicclient, damaging, geminiclient, ollamaclient, responsesclient
 from support.damaging import Heard, Sound, without
 
 
@@ -382,3 +382,30 @@ ALL = {
         heard_ollama,
     ),
 }
+
+
+def _streamed(damage: Callable[[Sequence[Sound]], Any]) -> Callable[[Sequence[Sound]], bytes]:
+    return lambda calls: damaging.chat_stream(damage(calls))
+
+
+def _whole(damage: Callable[[Sequence[Sound]], Any]) -> Callable[[Sequence[Sound]], bytes]:
+    return lambda calls: damaging.chat_whole(damage(calls))
+
+
+EVERY = ALL | {
+    "openai_chat": Damaged(
+        "openai_chat",
+        "sse",
+        damaging.sound_chat,
+        {name: _streamed(one) for name, one in damaging.CHAT.items()},
+        damaging.heard_chat,
+    ),
+    "openai_chat whole": Damaged(
+        "openai_chat",
+        "whole",
+        lambda calls: damaging.chat_whole([damaging.entry(call) for call in calls]),
+        {name: _whole(one) for name, one in damaging.CHAT_WHOLE.items()},
+        damaging.heard_chat_whole,
+    ),
+}
+"""`ALL`, and Chat Completions."""

@@ -187,3 +187,33 @@ CHAT_WHOLE: dict[str, Callable[[Sequence[Sound]], list[dict[str, Any]]]] = {
     "encoded twice": lambda calls: [entry(call, arguments=json.dumps(call.arguments)) for call in calls],
     "twice": lambda calls: [entry(call, arguments=call.arguments * 2) for call in calls],
 }
+
+
+def heard_chat(body: bytes) -> Heard:
+    """The calls of a stream to a strict client: an index, an id and a name where each begins, and nowhere else."""
+    calls: list[list[str]] = []
+    for line in body.splitlines():
+        if not line.startswith(b"data: {"):
+            continue
+        for choice in json.loads(line[6:])["choices"]:
+            for one in choice["delta"].get("tool_calls") or ():
+                if one["index"] == len(calls):
+                    calls.append([one["id"], one["function"]["name"], ""])
+                else:
+                    assert not one.get("id")
+                    assert not one["function"].get("name")
+                assert isinstance(one["function"].get("arguments") or "", str)
+                calls[one["index"]][2] += one["function"].get("arguments") or ""
+    return [(id_, name, text) for id_, name, text in calls]
+
+
+def heard_chat_whole(body: bytes) -> Heard:
+    """The calls of a whole reply."""
+    calls = json.loads(body)["choices"][0]["message"]["tool_calls"]
+    return [(one["id"], one["function"]["name"], one["function"]["arguments"]) for one in calls]
+
+
+def sound_chat(calls: Sequence[Sound]) -> bytes:
+    """A stream with these calls as they should come."""
+    deltas = [{"tool_calls": [one]} for place, call in enumerate(calls) for one in entries(call, place)]
+    return chat_stream(deltas)

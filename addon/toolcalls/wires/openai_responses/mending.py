@@ -85,6 +85,8 @@ class _Reply:
         if is_object and not self._mending.protocol:
             return None
         if call.streamed and self._mending.values is not None and (kept := call.arguments.kept) and kept[0] == text:
+            if is_object:
+                call.repaired("object_arguments")
             return kept[1] if is_object or kept[1] != text else None  # what the client has got
         left, arguments = self._mending.whole(call, text, cut=cut)
         if arguments.repairs and not call.arguments.repairs:
