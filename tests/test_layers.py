@@ -59,8 +59,8 @@ ROOMS = """
 # The files of a room, those that import nothing of it first: a file may import what comes before the bar before it.
 FILES = {
     "text": """
-        echo_forms linear_search literals prefilled_data quoting_marks turn_ends | any_of patterns request_text
-        scanner | echo lookalike markdown
+        echo_forms linear_search literals prefilled_data quoting_marks text_ends turn_ends
+        | any_of patterns request_text scanner | echo lookalike markdown
     """,
     "values": """
         json_schema json_tokens lost_escapes schema usage | backslashes call_meaning json_tokenizer spans
@@ -71,8 +71,9 @@ FILES = {
         channels containers spaced_closers words writable | arguments | json | code headers tags
     """,
     "reading": """
-        echo_watch open_text opener_tables policy | candidate open_calls shown_text | consumed limits | waiting_calls
-        | ledger | block invented_results wrappers | openers reasoning_tags stray_closers | place unopened_reasoning
+        echo_watch open_text opener_tables policy unknown_forms | candidate open_calls shown_text | consumed limits
+        | waiting_calls | ledger | block invented_results wrappers | openers reasoning_tags stray_closers
+        | place unopened_reasoning
         | attempts only_call passing | between | reader
     """,
     "mending": "error_texts markup mended reasoning_calls | defects quoted_forms reply_watch | names quoted_replies",
@@ -91,8 +92,8 @@ FILES = {
         | evidence | rewriting | call_memory history_mending processing
     """,
     "replies": """
-        answered_errors body_encoding calls reading_ahead unread_calls | stages | mended_frames | reply_mending row
-        | short_ways | lane
+        answered_errors body_encoding calls possible_losses reading_ahead unread_calls | stages | mended_frames
+        | reply_mending row | short_ways | lane
         | plan waiting | frame_writing known_frames waiting_parts | lanes | exchange
     """,
     "config": "amounts ineffective mistakes | nodes | readers | keys | processors tools | routes",

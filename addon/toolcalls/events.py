@@ -243,6 +243,9 @@ ReplyDefect = Literal[
     "reasoning_in_text",
     "call_in_error",
     "malformed_function_call",
+    "likely_meant",
+    "unknown_form",
+    "announced",
 ]
 
 # The reasons that Markdown gives: the candidate is in text that is quoted.
@@ -373,7 +376,8 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     nothing of it became a call. `rule` names the processor's rule that blocked it, `changes` say what processors did.
     `nearest` are the declared tools whose names come close to one that is not declared, the closest first. `defects`
     are what is wrong with a native call as its upstream made it, or with the arguments of a lifted one; the first one,
-    or the first that was not mended, is its reason.
+    or the first that was not mended, is its reason. `likely_meant`: it is quoted, and the only call of a reply that
+    ends with it.
     """
 
     status: Status
@@ -388,6 +392,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     changes: tuple[Change, ...] = ()
     nearest: tuple[str, ...] = ()
     defects: tuple[Defect, ...] = ()
+    likely_meant: bool = False
 
 
 type Event = (

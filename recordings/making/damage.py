@@ -39,6 +39,7 @@ TESTS = Native(arguments='{"path": "tests/test_app.py"}', id="call_made_up_2")
 NOW = Native("now", "{}")
 TWO_TOOLS = ("read_file", "now")
 QWEN = "<tool_call>\n<function=read_file>\n<parameter=path>\nsrc/app.py\n</parameter>\n</function>\n</tool_call>"
+UNKNOWN = "<<<CALL read_file>>>\n<<<ARG path>>>src/app.py<<<END ARG>>>\n<<<END CALL>>>"
 EDITS = [{"old": "print(x)", "new": "return x"}]
 INVENTED = f"{INVOKE}\n<function_results>\n<result>\ndef greet(): ...\n</result>\n</function_results>\nIt is empty."
 
@@ -217,6 +218,9 @@ DAMAGE = {
     "finish-missing": partial(chatted, *chat_call(READ), finish=None),
     "reply-empty": nothing,
     "reply-dropped": dropped_by_ollama,
+    "call-in-unknown-marks": partial(chatted, finish="stop", text=SAID + UNKNOWN),
+    "call-announced": partial(chatted, finish="stop", text="The import is wrong. Let me look at the file:"),
+    "call-in-a-last-fence": partial(chatted, finish="stop", text=f"{SAID}```xml\n{INVOKE}\n```"),
     "result-invented": invented,
 }
 MENDED = {

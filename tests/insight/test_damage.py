@@ -49,6 +49,7 @@ FOUND = {
     "finish_denies_calls": (1, 1, 1),
     "no_id": (1, 1, 1),
     "wrong_type": (1, 1, 0),
+    "likely_meant": (1, 1, 0),  # no damage for sure: such a reply is counted among those without
 }
 
 
@@ -109,9 +110,10 @@ def test_the_page_says_how_replies_came() -> None:
 def test_exports_count_the_damage_of_each_exchange() -> None:
     lines = [jsonl.exchange_data(record_of(flow)) for flow in _flows()]
     by_name = dict(zip(REPLIES, lines, strict=True))
-    assert by_name["sound"]["damage"] == by_name["quoted"]["damage"] == []
-    assert by_name["denied"]["damage"] == [{"code": "finish_denies_calls", "count": 1, "mended": 1}]
-    assert by_name["wrong"]["damage"] == [{"code": "wrong_type", "count": 1, "mended": 0}]
+    assert by_name["sound"]["damage"] == by_name["text"]["damage"] == []
+    assert by_name["quoted"]["damage"] == [{"code": "likely_meant", "count": 1, "mended": 0, "possible": True}]
+    assert by_name["denied"]["damage"] == [{"code": "finish_denies_calls", "count": 1, "mended": 1, "possible": False}]
+    assert by_name["wrong"]["damage"] == [{"code": "wrong_type", "count": 1, "mended": 0, "possible": False}]
     assert {line["server"] for line in lines} == {"gpu-box:8000"}
     assert all(isinstance(note.get("mended", True), bool) for line in lines for note in line["notes"])
 
@@ -121,7 +123,16 @@ def test_spans_name_the_damage_of_each_exchange() -> None:
     found = [(span.attributes or {}) for span in spans]
     damage = [tuple(one["toolcalls.damage"]) for one in found if "toolcalls.damage" in one]  # type: ignore[arg-type]
     assert sorted(damage) == sorted(
-        [("empty",), ("empty",), ("finish_denies_calls",), ("no_id",), ("wrong_type",), (IN_TEXT,), (IN_TEXT,)]
+        [
+            ("empty",),
+            ("empty",),
+            ("finish_denies_calls",),
+            ("no_id",),
+            ("wrong_type",),
+            (IN_TEXT,),
+            (IN_TEXT,),
+            ("likely_meant",),
+        ]
     )
     assert sum("toolcalls.mended" in one for one in found) == 3
 
@@ -135,6 +146,7 @@ def test_stats_of_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert cli.main(["stats", str(path)]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "kimi at gpu-box:8000: 10 replies, 3 without damage (30%)"
+    assert "likely_meant 10% in 1 reply, 1 time, possibly lost" in [" ".join(line.split()) for line in said]
     assert " ".join(said[2].split()) == "empty 20% in 2 replies, 2 times, 0 mended"
     assert cli.main(["stats", "--json", str(path)]) == 0
     (server,) = json.loads(capsys.readouterr().out)["servers"]

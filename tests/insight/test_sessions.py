@@ -58,7 +58,7 @@ def test_a_session_is_told_turn_by_turn() -> None:
     assert [turn.summary for turn in session.turns] == [
         "lifted read_file (invoke)",
         "native write_file",
-        "1 declined: fenced",
+        "1 possibly lost: fenced",
         "1 declined: inline",
         "1 truncated: cut_off",
     ]
@@ -103,6 +103,8 @@ def test_a_turn_holds_no_secret_and_is_bounded() -> None:
         ({"status": "native"}, False, "success"),
         ({"status": "lowered", "repairs": ["value_as_text"]}, False, "repair"),
         ({"status": "declined", "reason": "fenced"}, True, "decline"),
+        ({"status": "declined", "reason": "fenced", "likely_meant": True}, True, "possible"),
+        ({"status": "declined", "reason": "fenced", "likely_meant": True}, False, "decline"),
         ({"status": "declined", "reason": "echo"}, True, "decline"),
         ({"status": "declined", "reason": "not_a_call"}, True, "decline"),
         ({"status": "declined", "reason": "inline"}, True, "leak"),
@@ -568,7 +570,7 @@ def test_a_turn_that_is_told_anew_is_counted_once_and_one_that_goes_is_not() -> 
     assert sessions.scorecard.total.total == 5
     sessions.discard(turns[0].id)
     sessions.discard("never there")
-    assert sessions.scorecard.total.counts == {"success": 1, "decline": 1, "leak": 1, "broken": 1}
+    assert sessions.scorecard.total.counts == {"success": 1, "possible": 1, "leak": 1, "broken": 1}
     assert len(sessions) == 4
 
 
@@ -619,7 +621,8 @@ def test_a_call_beside_a_quoted_example_is_lifted() -> None:
     call = manyflows.written("read_file", path="a.py")
     said = {
         f"{call}\n\n```\n{call}\n```\n": "lifted",
-        f"```\n{call}\n```\n": "declined",
+        f"```\n{call}\n```\n": "possibly lost",
+        f"```\n{call}\n```\nSo it is done.": "declined",
         f"Now: {call}\n\n{call}": "declined",
     }
     for text, worst in said.items():

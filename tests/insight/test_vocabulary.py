@@ -208,7 +208,11 @@ def _report() -> dict[str, Any]:
     message = {"content": text, "tool_calls": [native]}
     exchange.feed(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode())
     exchange.close()
-    return report.make_report(exchange, model="a model")
+    made = report.make_report(exchange, model="a model")
+    meant = exchange_for(route_of({}), "lift", "whole")
+    meant.feed(json.dumps({"choices": [{"message": {"content": fenced}, "finish_reason": "stop"}]}).encode())
+    meant.close()
+    return {**made, "verdicts": [*made["verdicts"], *report.make_report(meant)["verdicts"]]}
 
 
 def test_the_report_has_the_fields_that_are_declared() -> None:
@@ -223,10 +227,10 @@ def test_the_docs_name_the_fields_of_the_report_and_of_the_log() -> None:
     page = (REPO / "docs" / "log.md").read_text(encoding="utf-8")
 
     def named(begin: str, end: str) -> set[str]:
-        return set(re.findall(r"`([a-z]+)`", page.partition(begin)[2].partition(end)[0]))
+        return set(re.findall(r"`([a-z_]+)`", page.partition(begin)[2].partition(end)[0]))
 
     fields = {name for name, field in VERDICT_FIELDS.items() if field.in_report}
-    assert named("Each of `verdicts` has", ". Bodies") == fields
+    assert named("Each of `verdicts` has", "Bodies and arguments") == fields
     logged = {field.path.rpartition(".")[2] for field in FIELDS if field.in_log}
     table = page.partition("<!-- log fields:")[2].partition("<!-- end of log fields")[0]
     beside = named("Beside these fields a line has", ":\n")

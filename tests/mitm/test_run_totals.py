@@ -12,20 +12,39 @@ def verdict(status: str, reason: str | None = None, repairs: list[str] | None = 
     return {"status": status, "reason": reason, "repairs": repairs or []}
 
 
+def report(verdicts: list[dict[str, Any]], *notes: str) -> dict[str, Any]:
+    return {"verdicts": verdicts, "notes": [{"rule": note, "text": "…", "warns": True} for note in notes]}
+
+
 def test_nothing_came() -> None:
     assert list(RunTotals().lines()) == []
 
 
 def test_replies_and_their_calls() -> None:
     totals = RunTotals()
-    totals.add({"verdicts": []})
-    totals.add({"verdicts": [verdict("lifted"), verdict("lifted", None, ["quotes"]), verdict("native", None, ["ids"])]})
-    totals.add({"verdicts": [verdict("declined", "fenced")]})
+    totals.add(report([]))
+    totals.add(report([verdict("lifted"), verdict("lifted", None, ["quotes"]), verdict("native", None, ["ids"])]))
+    totals.add(report([verdict("declined", "fenced")]))
     assert list(totals.lines()) == [
         "toolcalls: in total: 3 replies; calls: 2 lifted, 1 native, 1 declined, 1 mended",
         "toolcalls: in total: 1 declined: fenced: it is in a fenced code block; "
         "it is accepted if the route has take: [fenced]",
     ]
+
+
+def test_what_was_possibly_lost_is_apart() -> None:
+    totals = RunTotals()
+    totals.add(report([{**verdict("declined", "fenced"), "likely_meant": True}]))
+    totals.add(report([], "unknown_form", "loop"))
+    totals.add(report([], "announced"))
+    totals.add(report([], "announced"))
+    said = list(totals.lines())
+    assert said[0] == "toolcalls: in total: 4 replies; calls: 4 possibly lost"
+    assert said[1].startswith("toolcalls: in total: 2 possibly lost: announced: the text ends with words that ")
+    assert said[2].startswith("toolcalls: in total: 1 possibly lost: fenced: it is in a fenced code block; ")
+    assert said[3].startswith("toolcalls: in total: 1 possibly lost: unknown_form: ")
+    assert "make dialect" in said[3]
+    assert len(said) == 4
 
 
 def test_requests_that_failed() -> None:

@@ -13,7 +13,7 @@ from toolcalls.insight.damage import sentence_of
 from toolcalls.insight.turn import Turn
 from toolcalls.insight.vocabulary.glossary import BROKE_OFF, EMPTY, FAILED_REQUEST, LEAK
 from toolcalls.insight.vocabulary.reasons import help_for
-from toolcalls.insight.vocabulary.statuses import DAMAGED, FAILED_STATUS
+from toolcalls.insight.vocabulary.statuses import DAMAGED, FAILED_STATUS, POSSIBLY_LOST
 from toolcalls.insight.vocabulary.words import NEEDS_LOOK, NOTES
 
 GROUPS = 500  # that are kept apart; turns of more than these are counted as `OTHERS`
@@ -43,6 +43,8 @@ def concerns_of(turn: Turn) -> Iterator[Concern]:
         yield Concern(BROKE_OFF, turn.error)
     said = set()
     for verdict in turn.verdicts:
+        if verdict.outcome == "possible":
+            yield Concern(POSSIBLY_LOST, verdict.reason or "", verdict.dialect or "", verdict.name or "")
         if verdict.outcome not in {"leak", "broken"}:
             continue
         kind = LEAK if verdict.outcome == "leak" else verdict.status
@@ -51,10 +53,11 @@ def concerns_of(turn: Turn) -> Iterator[Concern]:
         yield Concern(kind if kind in NEEDS_LOOK else DAMAGED, cause, verdict.dialect or "", verdict.name or "")
     for one in turn.damage:
         if one.mended < one.count and one.code not in said and one.code not in _SEEN_OTHERWISE:
-            yield Concern(EMPTY if one.code == _EMPTY_NOTE else DAMAGED, one.code)
+            yield Concern(EMPTY if one.code == _EMPTY_NOTE else POSSIBLY_LOST if one.possible else DAMAGED, one.code)
 
 
-_SEEN_OTHERWISE = frozenset({"call_in_text"})  # a leak is, and a call that was lifted needs no look
+# A leak and a quoted call are, and a call that was lifted needs no look.
+_SEEN_OTHERWISE = frozenset({"call_in_text", "likely_meant"})
 
 
 @dataclass(slots=True)

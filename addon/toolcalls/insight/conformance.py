@@ -25,10 +25,15 @@ class Kind:
     count: int
     mended: int
 
+    @property
+    def possible(self) -> bool:
+        """Whether a call may have been lost, and nothing is certain."""
+        return Damage(self.code, self.count, self.mended).possible
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One model on one server. `sound` of its replies had no damage at all."""
+    """One model on one server. `sound` of its replies had no damage, though some of these may have lost a call."""
 
     model: str
     server: str
@@ -63,7 +68,7 @@ class Conformance:
             key = (OTHERS, OTHERS)
         counts = self._counts.setdefault(key, _Counts())
         counts.turns += sign
-        counts.sound += sign * (not damage)
+        counts.sound += sign * all(one.possible for one in damage)
         for one in damage:
             counts.with_kind[one.code] += sign
             counts.times[one.code] += sign * one.count

@@ -13,6 +13,7 @@ from toolcalls.insight.vocabulary.words import NOTES, REASONS, STATUSES
 from toolcalls.mending.mended import defect_of
 
 IN_TEXT = "call_in_text"
+LIKELY_MEANT = "likely_meant"
 _IN_TEXT_SENTENCE = "the model wrote a call as text, for a client that waits for native calls"
 _WITHDRAWN = "empty_beside_text"  # mended where the client did not get the empty one (`blocked`)
 _DAMAGED = frozenset({"malformed", "truncated"})  # statuses of a native call that did not come as one
@@ -26,6 +27,12 @@ class Damage:
     count: int
     mended: int
 
+    @property
+    def possible(self) -> bool:
+        """Whether a call may have been lost, and nothing is certain."""
+        entry = NOTES.get(self.code)
+        return entry is not None and entry.possible
+
 
 def damage_of(report: Mapping[str, Any], *, waits: bool) -> tuple[Damage, ...]:
     """The damage of one reply, the kinds in the order in which they are first said.
@@ -38,7 +45,9 @@ def damage_of(report: Mapping[str, Any], *, waits: bool) -> tuple[Damage, ...]:
         if NOTES.keys() & set(verdict.get("repairs", ())):
             continue  # a note says where it stood
         if verdict["dialect"] is not None:
-            if waits and (verdict["status"] == "lifted" or _is_leak(verdict)):
+            if waits and verdict.get(LIKELY_MEANT):
+                counts[LIKELY_MEANT] += 1
+            elif waits and (verdict["status"] == "lifted" or _is_leak(verdict)):
                 counts[IN_TEXT] += 1
                 mended[IN_TEXT] += verdict["status"] == "lifted"
             if verdict["status"] != "lifted":

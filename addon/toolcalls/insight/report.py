@@ -5,15 +5,15 @@ or a server is kept as it is; whoever shows it escapes it (`visible`).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
 from toolcalls.events import Defect, Note, Verdict
 from toolcalls.insight.damage import damage_of
 from toolcalls.insight.vocabulary.fields import DAMAGE, EXCHANGE_FIELDS, VERDICT_FIELDS
-from toolcalls.insight.vocabulary.statuses import DAMAGED, FAILED_STATUS, IN_SUMMARY, MENDED, SEVERITY
-from toolcalls.insight.vocabulary.words import REASONS
+from toolcalls.insight.vocabulary.statuses import DAMAGED, FAILED_STATUS, IN_SUMMARY, MENDED, POSSIBLY_LOST, SEVERITY
+from toolcalls.insight.vocabulary.words import NOTES, REASONS
 from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.exchange import Exchange
 
@@ -106,6 +106,7 @@ def verdict_data(verdict: Verdict, lane: int = 0, call: ClientCall | None = None
         "id": call.id if call else None,
         "arguments": call.arguments if call else None,
         **_processed(verdict),
+        **({"likely_meant": True} if verdict.likely_meant else {}),
         **({"nearest": list(verdict.nearest)} if verdict.nearest else {}),
         **({"defects": [defect_data(defect) for defect in verdict.defects]} if verdict.defects else {}),
     }
@@ -148,7 +149,9 @@ def worst(data: Mapping[str, Any]) -> str | None:
     found = {verdict["status"] for verdict in data["verdicts"] if not _stays_rightly(verdict)}
     found = found or {verdict["status"] for verdict in data["verdicts"]}
     for one in damage_of(data, waits=False):  # of native calls, and of the reply as a whole
-        found.add(MENDED if one.mended == one.count else DAMAGED)
+        found.add(POSSIBLY_LOST if one.possible else MENDED if one.mended == one.count else DAMAGED)
+    if any(verdict.get("likely_meant") for verdict in data["verdicts"]):
+        found.add(POSSIBLY_LOST)
     if data["failure"]:
         found.add(FAILED_STATUS)
     return max(found & set(SEVERITY), key=SEVERITY.index, default=None)  # a file of a newer version may hold others
@@ -162,8 +165,9 @@ def _stays_rightly(verdict: Mapping[str, Any]) -> bool:
 
 def summarize(data: Mapping[str, Any]) -> str:
     """One line about a whole report: its verdicts, then what processors changed and what they warn of."""
+    certain = [verdict for verdict in data["verdicts"] if not verdict.get("likely_meant")]
     line = summarize_verdicts(
-        data["verdicts"], data["failure"], passed=not data["guarded"], client_dialect=data["dialect"] or ""
+        certain, data["failure"], passed=not data["guarded"], client_dialect=data["dialect"] or ""
     )
     changed = [
         str(change["rule"])
@@ -171,8 +175,11 @@ def summarize(data: Mapping[str, Any]) -> str:
         if verdict["status"] != "blocked" and not verdict.get("rule")
         for change in verdict.get("changes", ())
     ]
-    warnings = [str(note["rule"]) for note in data["notes"] if note["warns"]]
+    warnings = [str(note["rule"]) for note in data["notes"] if note["warns"] and not is_possible(str(note["rule"]))]
+    possible = list(possible_losses(data))
     parts = [line] if line else []
+    if possible:
+        parts.append(f"{len(possible)} {POSSIBLY_LOST}: {_counted([_short(visible(rule)) for rule in possible])}")
     if changed:
         parts.append(f"{len(changed)} changed: {_counted([_short(visible(rule)) for rule in changed])}")
     if warnings:
@@ -207,6 +214,17 @@ def summarize_verdicts(
         if reasons:
             parts.append(f"{len(reasons)} {status}: {_counted(reasons)}")
     return " · ".join(parts)
+
+
+def is_possible(rule: str) -> bool:
+    """Whether a note says that a call may have been lost."""
+    return rule in NOTES and NOTES[rule].possible
+
+
+def possible_losses(data: Mapping[str, Any]) -> Iterator[str]:
+    """Why each call of a reply was possibly lost: the reason of a quoted one, the code of a note."""
+    yield from (cause_of(verdict) for verdict in data["verdicts"] if verdict.get("likely_meant"))
+    yield from (str(note["rule"]) for note in data["notes"] if is_possible(str(note["rule"])))
 
 
 def is_unchanged(verdict: Mapping[str, Any], client_dialect: str) -> bool:

@@ -9,14 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from toolcalls.insight.conformance import Conformance
+from toolcalls.insight.damage import LIKELY_MEANT
 from toolcalls.insight.descriptions import form_without_dialect
 from toolcalls.insight.model_totals import Totals
-from toolcalls.insight.turn import Turn, Verdict
+from toolcalls.insight.turn import Turn
 from toolcalls.insight.vocabulary.entries import Outcome
 from toolcalls.insight.vocabulary.words import OUTCOMES
 
 ROWS = 200  # names of one table
 OTHERS = "(others)"
+NO_DIALECT = "(no dialect)"  # what a person may see a call in, and no dialect reads
+_NOT_NAMED, _NOT_READ = "(not named)", "(not read)"
 BY = ("model", "dialect", "tool", "agent")
 
 
@@ -50,12 +53,20 @@ class Scorecard:
         if turn.is_read:
             self.conformance.add(turn.model, turn.server, turn.damage, sign)
         for verdict in turn.verdicts:
-            for by, name in _names(turn, verdict).items():
-                table = self._counts[by]
-                row = table.get(name)
-                if row is None:
-                    row = table.setdefault(name if len(table) < ROWS else OTHERS, Counter())
-                row[verdict.outcome] += sign
+            form = verdict.dialect or form_without_dialect(verdict.reason)
+            self._count(turn, form, verdict.name or _NOT_READ, verdict.outcome, sign)
+        for one in turn.damage:  # notes; a quoted call has its verdict
+            if one.possible and one.code != LIKELY_MEANT:
+                self._count(turn, NO_DIALECT, _NOT_READ, "possible", sign)
+
+    def _count(self, turn: Turn, form: str, tool: str, outcome: Outcome, sign: int) -> None:
+        names = {"model": turn.model or _NOT_NAMED, "dialect": form, "tool": tool, "agent": turn.agent or _NOT_NAMED}
+        for by, name in names.items():
+            table = self._counts[by]
+            row = table.get(name)
+            if row is None:
+                row = table.setdefault(name if len(table) < ROWS else OTHERS, Counter())
+            row[outcome] += sign
 
     def rows(self, by: str) -> list[Row]:
         """The rows of one table, the most calls first."""
@@ -71,12 +82,3 @@ class Scorecard:
         for row in self._counts["model"].values():
             counts.update(row)
         return Row("all", {outcome: counts[outcome] for outcome in OUTCOMES if counts[outcome] > 0})
-
-
-def _names(turn: Turn, verdict: Verdict) -> dict[str, str]:
-    return {
-        "model": turn.model or "(not named)",
-        "dialect": verdict.dialect or form_without_dialect(verdict.reason),
-        "tool": verdict.name or "(not read)",
-        "agent": turn.agent or "(not named)",
-    }

@@ -17,7 +17,8 @@ from toolcalls.insight.text_diff import rewording
 from toolcalls.insight.turn import Turn, Verdict
 from toolcalls.insight.turn_sides import arguments, fetched, is_delivered, sides
 from toolcalls.insight.vocabulary.reasons import help_for, with_sentence
-from toolcalls.insight.vocabulary.words import OUTCOMES, REPAIRS
+from toolcalls.insight.vocabulary.statuses import POSSIBLY_LOST
+from toolcalls.insight.vocabulary.words import NOTES, OUTCOMES, REPAIRS
 from toolcalls.insight.waterfall import phases, waterfall
 from toolcalls.route import Price
 
@@ -35,6 +36,7 @@ _STRIP = 48  # marks of a session in the list
 _OF_COLOUR = {
     "broken": "failed or damaged",
     "leak": "with a leak",
+    "possible": "possibly lost",
     "blocked": "blocked",
     "repair": "mended",
     "success": "with calls",
@@ -283,6 +285,8 @@ def _call(verdict: Verdict, *, badged: bool) -> str:
     repairs = f"repaired: {', '.join(f'{code} ({one.sentence if one else code})' for code, one in known)}"
     rule = f"blocked by the rule {verdict.rule}" if verdict.rule else ""
     unless = f"I{remedy[1:]}." if remedy else ""
+    if verdict.likely_meant:
+        reason = f"{reason}; {POSSIBLY_LOST}: {NOTES['likely_meant'].sentence}"
     lines = [line for line in (reason, verdict.guess, unless, rule, repairs if verdict.repairs else "") if line]
     lines += [f"wrong: {one}" for one in verdict.defects]
     lines += [f"changed by {name}: {after or 'removed'}" for name, after in verdict.changed]

@@ -13,6 +13,7 @@ from toolcalls.insight.model_totals import PERCENTILES, TIMES, Durations, ModelT
 from toolcalls.insight.prices import cost_of, currency_of, money
 from toolcalls.insight.sessions import Session, Sessions
 from toolcalls.insight.turn import Turn
+from toolcalls.insight.vocabulary.statuses import POSSIBLY_LOST
 from toolcalls.insight.vocabulary.words import NEEDS_LOOK
 from toolcalls.route import Price
 
@@ -59,7 +60,7 @@ def _kind(row: Replies, kind: Kind) -> str:
             "replies": f"{kind.turns:,}",
             "share": percent(kind.turns / row.turns),
             "times": f"{kind.count:,}",
-            "mended": f"{kind.mended:,}",
+            "mended": POSSIBLY_LOST if kind.possible else f"{kind.mended:,}",
         }
     )
 

@@ -41,7 +41,7 @@ class Verdict:
 
     `rule` blocked it; `changed` says which rules changed it, and to what: the beginning of its JSON, "" for nothing.
     `model` is what the model did, and `client` what the client got (`describe`). `guess` asks for a name that is close,
-    `defects` say what is wrong with a native call, and where.
+    `defects` say what is wrong with a native call, and where. `likely_meant` is the event's.
     """
 
     status: str
@@ -59,6 +59,7 @@ class Verdict:
     client: str = ""
     guess: str = ""
     defects: tuple[str, ...] = ()
+    likely_meant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +287,7 @@ def _verdict(plain: Mapping[str, Any], report: Mapping[str, Any], *, waits: bool
         model=excerpt(model, _NAME),
         client=excerpt(client, _NAME),
         guess=excerpt(did_you_mean(plain), _NAME),
+        likely_meant=bool(plain.get("likely_meant")),
         defects=tuple(excerpt(describe_defect(one), _NAME) for one in defects_beside_reason(plain)[:_CHANGES]),
     )
 
@@ -296,6 +298,8 @@ def outcome_of(plain: Mapping[str, Any], *, waits: bool) -> Outcome:
     outcome = STATUSES[status].outcome if status in STATUSES else "broken"
     if reason is not None:
         outcome = reason.outcomes.get(status, outcome)
+    if plain.get("likely_meant") and waits:
+        return "possible"
     repaired = set(map(defect_of, plain.get("repairs", ())))
     mended = status == "native" or (status == "lifted" and plain["reason"] in repaired)
     if repaired and (outcome == "success" or (outcome == "broken" and mended)):

@@ -68,6 +68,11 @@ class MessageWatch:
         if self.finishes[-1:] != [reason]:
             self.finishes = [*self.finishes[-8:], reason]
 
+    @property
+    def stopped(self) -> bool:
+        """Whether it ended where the model ended it, without a call, as far as its finish reason says."""
+        return bool(self.finishes) and self.finishes[-1] not in {*_CUT, "tool_calls"}
+
     def called(self) -> None:
         """Note a native call that begins, or an entry that begins none."""
         self.natives += 1
@@ -135,6 +140,11 @@ class ReplyWatch:
     def passed_over(self) -> None:
         """Some of the reply is not read: it was left out, or is forwarded unparsed. What is missed may be there."""
         self._unread = self._passed_over = True
+
+    @property
+    def may_lose_calls(self) -> bool:
+        """Whether a call may have been meant in a text: it is a reply's, and all of it was read."""
+        return self.carries_calls and not self.is_error and not self._unread
 
     def notes(self) -> Iterator[tuple[int, Note]]:
         """The notes on a reply that has ended as it should, each with its message's number."""

@@ -19,6 +19,8 @@ from toolcalls.insight.descriptions import (
     subject_of,
 )
 from toolcalls.insight.vocabulary.reasons import with_remedy, with_sentence
+from toolcalls.insight.vocabulary.statuses import POSSIBLY_LOST
+from toolcalls.insight.vocabulary.words import NOTES
 
 _NAME = 40  # characters of a tool's name
 _LONGEST = 400  # characters of a line
@@ -62,7 +64,8 @@ def causes(data: Mapping[str, Any]) -> Iterator[str]:
         parts = []
         if verdict["reason"] is not None:
             said = (with_sentence if is_changed(verdict) else with_remedy)(str(verdict["reason"]))
-            parts.append(f"{rule}{said}{where}{guess}")
+            lost = f"{POSSIBLY_LOST}: " if verdict.get("likely_meant") else ""
+            parts.append(f"{lost}{rule}{said}{where}{guess}")
         if verdict.get("changes") and (is_changed(verdict) or verdict["reason"] == "unwritable"):
             parts.append(report.visible(describe_changes(verdict)))
         if not parts:
@@ -70,7 +73,11 @@ def causes(data: Mapping[str, Any]) -> Iterator[str]:
         yield f"{name}, {describe_briefly(verdict, data)}. {'. '.join(parts)}"[:_LONGEST]
     if len(ill) > _CAUSES:
         yield f"and {len(ill) - _CAUSES} more"
-    warnings = [
-        f"{report.visible(str(note['rule'])[:_NAME])}: {note['text']}" for note in data["notes"] if note["warns"]
-    ]
+    warnings = [_warning(str(note["rule"]), str(note["text"])) for note in data["notes"] if note["warns"]]
     yield from (report.visible(line[:_LONGEST]) for line in list(dict.fromkeys(warnings))[:_CAUSES])
+
+
+def _warning(rule: str, text: str) -> str:
+    """A note that warns. What was possibly lost is told with what can be done about it."""
+    said = f"{report.visible(rule[:_NAME])}: {text}"
+    return f"{POSSIBLY_LOST}: {said}; {NOTES[rule].remedy}" if report.is_possible(rule) else said

@@ -10,6 +10,8 @@ from toolcalls.insight import report
 from toolcalls.insight.formatting import counted
 from toolcalls.insight.redaction import redacted_text
 from toolcalls.insight.vocabulary.reasons import with_remedy
+from toolcalls.insight.vocabulary.statuses import POSSIBLY_LOST
+from toolcalls.insight.vocabulary.words import NOTES
 
 _ERROR = 80  # characters of what broke
 _REASONS = 8  # that are named, the most frequent ones
@@ -24,12 +26,16 @@ class RunTotals:
         self._mended = 0
         self._statuses = Counter[str]()
         self._reasons = Counter[tuple[str, str]]()
+        self._possible = Counter[str]()
         self._failed = Counter[str]()
 
     def add(self, data: Mapping[str, Any]) -> None:
         """Count the report of a reply."""
         self._replies += 1
+        self._possible.update(report.possible_losses(data))
         for verdict in data["verdicts"]:
+            if verdict.get("likely_meant"):
+                continue
             self._statuses[verdict["status"]] += 1
             self._mended += verdict["status"] == "native" and bool(verdict.get("repairs"))
             if verdict["reason"] is not None:
@@ -55,11 +61,17 @@ class RunTotals:
         counts = [f"{count} {status}" for status, count in self._statuses.most_common()]
         if self._mended:
             counts.append(f"{self._mended} mended")
+        if self._possible:
+            counts.append(f"{self._possible.total()} {POSSIBLY_LOST}")
         calls = f"; calls: {', '.join(counts)}" if counts else "; no calls"
         if self._replies:
             yield f"toolcalls: in total: {counted(self._replies, 'reply')}{calls}"
         for (status, reason), count in self._reasons.most_common(_REASONS):
             yield report.visible(f"toolcalls: in total: {count} {status}: {with_remedy(reason)}")
+        for code, count in self._possible.most_common(_REASONS):
+            note = NOTES.get(code)
+            said = with_remedy(code) if note is None else f"{code}: {note.sentence}; {note.remedy}"
+            yield report.visible(f"toolcalls: in total: {count} {POSSIBLY_LOST}: {said}")
         if self._failed:
             told = ", ".join(f"{count} with {why}" for why, count in self._failed.most_common(_REASONS))
             yield report.visible(f"toolcalls: in total: {counted(self._failed.total(), 'request')} failed: {told}")

@@ -88,7 +88,7 @@ class Consumed:
         if self.fate is not Fate.TAKEN and not is_payload:
             self.shown.advance(text, self.drained - len(text), searched=searched)
         else:
-            self.shown.end()
+            self.shown.payload(text)
             payload = text.rstrip(SPACE)
             self._space = text[len(payload) :] if payload else (self._space + text)[-MAX_SPACE:]
         self.out.extend(self.shown.verdicts())
@@ -99,4 +99,4 @@ class Consumed:
 
         complete   all arguments of its last call are closed, so white space after them is not the payload's
         """
-        self._position.advance(f"x{self._space}" if complete else "x")
+        self._position.pretend(f"x{self._space}" if complete else "x")

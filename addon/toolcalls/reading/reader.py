@@ -29,6 +29,7 @@ from toolcalls.reading.wrappers import Wrappers
 from toolcalls.text.lookalike import LookAlike
 from toolcalls.text.markdown import Position
 from toolcalls.text.scanner import Scanner
+from toolcalls.text.text_ends import TextEnds
 from toolcalls.values.tool_values import ToolValues
 from toolcalls.values.toolbox import Toolbox
 
@@ -91,6 +92,8 @@ class Reader:
         )
         open_text = open_text_of(Reader, call_policy, self._tools, ledger.natives, starts_in_reasoning)
         ledger.text.shown.look_for_calls(open_text)
+        if call_policy.open_calls and self._tools.names:
+            ledger.text.shown.keep_ends(TextEnds())
         self._wrappers = Wrappers(call_policy.wrappers, remove=call_policy.lift and call_policy.remove_frames)
         self._anywhere = call_policy.takes("inline")
         self._place = Place(position, message_start=message_start)
@@ -115,6 +118,11 @@ class Reader:
             closers=wrappers.closers,
         )
         self._results = results
+
+    @property
+    def text_ends(self) -> TextEnds | None:
+        """The text so far, as much of it as is kept; None where nobody may miss a call in it."""
+        return self._ledger.text.shown.ends
 
     @property
     def idle(self) -> bool:

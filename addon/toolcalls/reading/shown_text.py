@@ -5,6 +5,7 @@ from collections.abc import Callable
 from toolcalls.events import Verdict
 from toolcalls.reading.open_text import OpenText
 from toolcalls.text.markdown import Position
+from toolcalls.text.text_ends import TextEnds
 
 
 class ShownText:
@@ -14,6 +15,18 @@ class ShownText:
         self._position = position
         self._open: OpenText | None = None
         self._keep_beside = position.keep
+        self._ends: TextEnds | None = None
+
+    @property
+    def ends(self) -> TextEnds | None:
+        """The text so far, that of calls as well; None where it is not kept."""
+        self._position.settle()
+        return self._ends
+
+    def keep_ends(self, ends: TextEnds) -> None:
+        """Keep all of the text in this, as far as it does."""
+        self._ends = ends
+        self._position.record = ends.add
 
     def look_for_calls(self, text: OpenText | None) -> None:
         """Give what is shown to `text`, too; None for nobody."""
@@ -33,6 +46,13 @@ class ShownText:
         elif self._open is not None:
             self._open.text(text, at, line_start=self._position.line_start)
         self._position.advance(text)
+
+    def payload(self, text: str) -> None:
+        """This text belongs to a call, or to a declined one."""
+        self.end()
+        if self._ends is not None:
+            self._position.settle()
+            self._ends.add(text)
 
     def end(self, *, cut: bool = False) -> None:
         """What follows is no such text. `cut`: the reply broke off."""

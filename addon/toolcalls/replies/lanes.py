@@ -3,7 +3,9 @@
 What a reply says as a whole is noted here on the way: reasoning, calls, finish reasons, texts that were fetched.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+import msgspec
 
 from toolcalls.events import (
     CallEnd,
@@ -27,6 +29,7 @@ from toolcalls.mending.reply_watch import MessageWatch, ReplyWatch
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.replies.calls import ClientCall
 from toolcalls.replies.plan import Plan
+from toolcalls.replies.possible_losses import losses_in
 from toolcalls.replies.waiting import LaneFrames, WaitingFrame
 from toolcalls.replies.waiting_parts import WaitingParts
 from toolcalls.wires import Part
@@ -211,4 +214,29 @@ class Lanes:
             if one.lane.reader.unopened.closed_nothing:
                 self._message(number).closed_nothing = True
         said = {(number, note.rule) for number, note in self.notes}  # of what was mended
-        return [found for found in self._watch.notes() if (found[0], found[1].rule) not in said]
+        found = [one for one in self._watch.notes() if (one[0], one[1].rule) not in said]
+        return [*found, *self._possible_losses()]
+
+    def _possible_losses(self) -> Iterator[tuple[int, Note]]:
+        """What a message without a call may have lost. A verdict about a call that was likely meant says so."""
+        texts = [
+            (number, ends) for number, one in self.frames.items() if (ends := one.lane.reader.text_ends) is not None
+        ]
+        for number, ends in texts:
+            message = self._message(number)
+            if not ends.size or message.natives or message.lifted or not self._watch.may_lose_calls:
+                continue
+            own = [(place, verdict) for place, (lane, verdict) in enumerate(self.verdicts) if lane == number]
+            is_last = not any(lane > number and later.size and self._message(lane) is message for lane, later in texts)
+            losses = losses_in(
+                ends,
+                [verdict for _, verdict in own],
+                self._call_policy,
+                self._plan.tools,
+                is_last=is_last,
+                stopped=message.stopped and not message.has_other,
+            )
+            for place in losses.meant:
+                at, verdict = own[place]
+                self.verdicts[at] = (number, msgspec.structs.replace(verdict, likely_meant=True))
+            yield from ((number, note) for note in losses.notes)

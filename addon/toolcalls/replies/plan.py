@@ -90,7 +90,7 @@ class Plan:
         self._wire = wire
         self._call_policy = call_policy
         self._decision = decision
-        self._tools = tools
+        self.tools = self._tools = tools
         self._streamed = streamed
         self._when = PLAN[decision.kind]
         self._processors = processors if self._when["act"] else None

@@ -11,6 +11,7 @@ from toolcalls.insight.conformance import Conformance, Row
 from toolcalls.insight.formatting import counted, percent
 from toolcalls.insight.report import visible
 from toolcalls.insight.turn import turn_of
+from toolcalls.insight.vocabulary.statuses import POSSIBLY_LOST
 from toolcalls.streams import as_json, encode, write_line, write_output
 from toolcalls.tools.archive.parts import files_of
 from toolcalls.tools.archive.progress import Progress
@@ -44,6 +45,7 @@ def _data(row: Row) -> dict[str, object]:
             "turns": kind.turns,
             "count": kind.count,
             "mended": kind.mended,
+            **({"possible": True} if kind.possible else {}),
         }
         for kind in row.kinds
     }
@@ -56,6 +58,6 @@ def _lines(row: Row) -> list[str]:
     head = f"{row.model} at {row.server}: {counted(row.turns, 'reply')}, {row.sound} without damage ({share})"
     return [head] + [
         f"  {kind.code:24} {percent(row.rate(kind.code)):>5}  in {counted(kind.turns, 'reply')}, "
-        f"{counted(kind.count, 'time')}, {kind.mended} mended"
+        f"{counted(kind.count, 'time')}, {POSSIBLY_LOST if kind.possible else f'{kind.mended} mended'}"
         for kind in row.kinds
     ]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 
 from toolcalls.events import Repair
 from toolcalls.request import Tool
@@ -20,11 +21,17 @@ LOCAL = "local"  # the server of tools that belong to no server (Forge)
 
 _SEPARATOR = re.compile(r"[./:]|__")
 _SPELLING = re.compile(r"[-_ ]+")
+_PLAIN = re.compile(r"\w+")
 
 
 def _letters(name: str) -> str:
     """A name without what may be spelt otherwise in it."""
     return _SPELLING.sub("", name).lower() if name.isascii() else name  # other letters look alike, or fold to these
+
+
+def _words(text: str) -> list[str]:
+    """The words of a text, without what may be spelt otherwise in them."""
+    return _PLAIN.findall(text.replace("__", ".").replace("_", "").replace("-", "").lower())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +102,38 @@ class Toolbox:
             self._resolved[name] = self._only_close(name) or name.rpartition(":")[2]
         return self._resolved[name]
 
+    @cached_property
+    def _by_letters(self) -> dict[str, set[str]]:
+        """The tools by the letters of their names."""
+        found: dict[str, set[str]] = {}
+        for tool in self._tools:
+            found.setdefault(_letters(tool), set()).add(tool)
+        return found
+
+    def may_be_named_in(self, text: str) -> bool:
+        """Whether some word of a text may name a tool, however it is spelt (`named_by`): one pass over the text."""
+        return not self._last_parts.isdisjoint(_words(text))
+
+    @cached_property
+    def _last_parts(self) -> frozenset[str]:
+        """What the last part of a word that names a tool has in it, in the spelling of `may_be_named_in`."""
+        return frozenset(parts[-1] for parts in map(_words, self._tools) if parts)
+
+    def named_by(self, word: str) -> str:
+        """The declared tool that a word of a text names, "" for none: `resolve` for words of which there are many."""
+        if word in self._tools:
+            return word
+        behind = [word[separator.end() :] for separator in _SEPARATOR.finditer(word)]
+        if not any(one in self._tools or _letters(one) in self._by_letters for one in (word, *behind)):
+            return ""
+        return self._only_close(word)
+
     def _only_close(self, name: str) -> str:
         """The declared tool of a name that is not declared, "" for none or several."""
         behind = [name[separator.end() :] for separator in _SEPARATOR.finditer(name)]
-        by_spelling = [{tool for tool in self._tools if _letters(tool) == _letters(one)} for one in (name, *behind)]
+        by_spelling = [self._by_letters.get(_letters(one), set()) for one in (name, *behind)]
         found = set(behind) & self._tools.keys() or by_spelling[0] or set().union(*by_spelling[1:])
-        return found.pop() if len(found) == 1 else ""
+        return next(iter(found)) if len(found) == 1 else ""
 
     def nearest(self, name: str) -> tuple[str, ...]:
         """The declared tools whose names come close to one that is not declared, the closest first; three at most.

@@ -31,6 +31,7 @@ def exchange_data(
     for plain in report.get("verdicts", ()):
         one = {key: plain.get(key) for key in _VERDICT} | {"outcome": outcome_of(plain, waits=waits)}
         one["nearest"] = list(plain.get("nearest", ()))
+        one["likely_meant"] = bool(plain.get("likely_meant"))
         one["defects"] = list(plain.get("defects", ()))
         one["changes"] = [change if content else {"rule": change["rule"]} for change in plain.get("changes", ())]
         if content:
@@ -53,7 +54,7 @@ def exchange_data(
         "evidence": list(report.get("evidence", ())),
         "verdicts": verdicts,
         "notes": list(report.get("notes", ())),
-        "damage": [asdict(one) for one in turn.damage],
+        "damage": [{**asdict(one), "possible": one.possible} for one in turn.damage],
         "summary": report.get("summary", ""),
         "worst": report.get("worst"),
         "judged": report.get("judged"),

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from toolcalls.events import Reason, Repair, ReplyDefect, Status
 
-Outcome = Literal["success", "repair", "decline", "leak", "broken", "blocked"]
+Outcome = Literal["success", "repair", "decline", "possible", "leak", "broken", "blocked"]
 Deed = Literal["accepted", "mended"]
 ConditionNumber = Literal[1, 2, 3, 4, 5, 6, 7]
 
@@ -133,13 +133,15 @@ class ReasonEntry(Struct, frozen=True, forbid_unknown_fields=True):
 class NoteEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that is noted of a reply as a whole.
 
-    remedy   what can be done about it, as a sentence; "" for nothing
+    remedy     what can be done about it, as a sentence; "" for nothing
+    possible   a call may have been lost; of the others it is certain that something is wrong
     """
 
     code: ReplyDefect
     sentence: str
     remedy: str
     in_docs: str = ""
+    possible: bool = False
 
 
 type JsonSchema = Mapping[str, Any]

@@ -12,6 +12,7 @@ NOT_GOT = "did not get it"
 # What a reply has beside the statuses of its verdicts.
 MENDED: Literal["mended"] = "mended"
 DAMAGED: Literal["damaged"] = "damaged"
+POSSIBLY_LOST: Literal["possibly lost"] = "possibly lost"
 FAILED_STATUS: Literal["failed"] = "failed"
 
 # From the best to the one that most needs a look.

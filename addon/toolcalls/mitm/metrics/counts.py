@@ -101,6 +101,9 @@ class Metrics:
             reason = self._reasons.label(str(verdict["reason"] or ""))
             self._metrics[names.CALLS].labels(verdict["status"], reason, verdict["dialect"] or "", model).inc()
         for damage in damage_of(data, waits=data["client"] == "native"):
+            if damage.possible:
+                self._metrics[names.POSSIBLE].labels(damage.code, model).inc(damage.count)
+                continue
             for mended, count in (("true", damage.mended), ("false", damage.count - damage.mended)):
                 if count:
                     self._metrics[names.DAMAGE].labels(damage.code, mended, model).inc(count)

@@ -44,6 +44,12 @@ CALLS = Metric("toolcalls_calls", "counter", ("status", "reason", "dialect", "mo
 DAMAGE = Metric(
     "toolcalls_damage", "counter", ("kind", "mended", "model"), "What replies came with that costs an agent its call"
 )
+POSSIBLE = Metric(
+    "toolcalls_possibly_lost",
+    "counter",
+    ("kind", "model"),
+    "Replies' texts that a person may take for a call, and no dialect",
+)
 BYTES = Metric("toolcalls_body_bytes", "counter", ("side",), "Bytes of streamed replies: from upstream, to the client")
 ADDED = Metric(
     "toolcalls_added_seconds",
@@ -63,4 +69,4 @@ OPEN = Metric("toolcalls_open_replies", "gauge", (), "Streamed replies that are 
 HELD = Metric("toolcalls_held_bytes", "gauge", (), "Bytes of these that have come and not left")
 FAULTS = Metric("toolcalls_faults", "counter", (), "Replies in which the addon itself failed")
 
-METRICS = (REPLIES, CALLS, DAMAGE, FAILED, BYTES, ADDED, FIRST_BYTE, OPEN, HELD, FAULTS)
+METRICS = (REPLIES, CALLS, DAMAGE, POSSIBLE, FAILED, BYTES, ADDED, FIRST_BYTE, OPEN, HELD, FAULTS)

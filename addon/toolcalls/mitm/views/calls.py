@@ -28,9 +28,10 @@ from toolcalls.insight.descriptions import (
     subject_of,
 )
 from toolcalls.insight.formatting import counted, duration, token_counts
-from toolcalls.insight.report import GUARDED, NO_CALLS, cause_of, visible
+from toolcalls.insight.report import GUARDED, NO_CALLS, cause_of, is_possible, visible
 from toolcalls.insight.turn import is_whole
 from toolcalls.insight.vocabulary.reasons import QUOTATIONS, remedy_of, with_sentence
+from toolcalls.insight.vocabulary.statuses import POSSIBLY_LOST
 from toolcalls.insight.vocabulary.words import NOTES, REPAIRS
 from toolcalls.mitm.mitmweb import page_of
 from toolcalls.mitm.views.defects import defects
@@ -156,7 +157,9 @@ def _head(reply: Reply) -> Iterator[str]:
         yield from named("recorded", "the verdicts are those of when the reply passed")
         yield from named("current", f"by the current configuration: {current['summary'] or NO_CALLS}")
     for note in islice(report.get("notes", ()), _MOST_NOTES):
-        yield from named("warning" if note["warns"] else "noted", f"{note['rule']}: {note['text']}")
+        label = "perhaps" if is_possible(note["rule"]) else "warning" if note["warns"] else "noted"
+        lost = f"{POSSIBLY_LOST}: " if is_possible(note["rule"]) else ""
+        yield from named(label, f"{lost}{note['rule']}: {note['text']}")
         if (known := NOTES.get(note["rule"])) is not None:
             yield from named("means", known.sentence)
             yield from named("remedy", known.remedy)
@@ -238,6 +241,8 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
             yield from named("rule", f"{rule}{with_sentence(reason, unknown='no such reason is known here')}")
             if guess := did_you_mean(verdict):
                 yield from named("nearest", guess)
+            if verdict.get("likely_meant"):
+                yield from named("perhaps", f"{POSSIBLY_LOST}: {NOTES['likely_meant'].sentence}")
             if (unless := remedy_of(reason)) and not is_changed(verdict):
                 yield from named("unless", unless)
         yield from defects(verdict)

@@ -14,7 +14,7 @@ theirs or to the end of the paragraph. Link reference definitions are read as pa
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from toolcalls.events import Quotation
@@ -34,7 +34,7 @@ _IN_REASONING: re.Pattern[str] = re.compile(r"[<\[\r\n]")
 class Position:
     """Where the next character would stand, after all the text that was shown so far."""
 
-    __slots__ = ("_awaited", "_line", "_unread", "_unread_size", "keep")
+    __slots__ = ("_awaited", "_line", "_unread", "_unread_size", "keep", "record")
 
     def __init__(self, *, reasoning: bool = False) -> None:
         """`reasoning`: the reply starts inside reasoning without an opener; any closer ends it."""
@@ -42,6 +42,7 @@ class Position:
         self._unread_size = 0  # of what `advance` took
         # Takes text that was shown, like `advance`. Who uses it calls `settle` before MOST_UNREAD characters are kept.
         self.keep = self._unread.append
+        self.record: Callable[[str], None] | None = None  # is given what was shown, when it is read
         self._line = Line()
         self._awaited = self._line.awaited
         if reasoning:
@@ -66,7 +67,14 @@ class Position:
             text = self._unread[0] if len(self._unread) == 1 else "".join(self._unread)
             self._unread.clear()
             self._unread_size = 0
+            if self.record is not None:
+                self.record(text)
             self._advance(text)
+
+    def pretend(self, text: str) -> None:
+        """Go on as though this text had been shown."""
+        self.settle()
+        self._advance(text)
 
     def _advance(self, text: str) -> None:
         at, end = 0, len(text)
