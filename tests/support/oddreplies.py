@@ -1,11 +1,8 @@
-"""Replies that no API describes, for laws over them: their values, and what must hold whatever a server sends."""
+"""Replies that no API describes: what must hold whatever a server sends."""
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Any, get_args
-
-from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+from typing import get_args
 
 from support.exchanges import LIFTING, of_request, run
 from toolcalls.request import Request, Tool
@@ -17,17 +14,6 @@ CALL = '<invoke name="Bash"><parameter name="command">ls</parameter></invoke>'
 TOOLS = (Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}}), Tool("Noop"))
 KINDS: tuple[Mended, ...] = get_args(Mended)
 TEXTS = ("a\n", CALL, CALL[:30], CALL[30:], " ", "<")
-
-
-def values(words: Iterable[str], members: Iterable[str], *, leaves: int = 5) -> SearchStrategy[Any]:
-    """JSON of an API's words and members, and of texts that hold a call or a part of one."""
-    given = st.sampled_from([None, True, 0, 1, -1, 1.5, "", *words, *TEXTS])
-    named = st.sampled_from([*members])
-    return st.recursive(
-        given,
-        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(named, inner, max_size=3),
-        max_leaves=leaves,
-    )
 
 
 def check_no_fault(wire: Wire, form: Form, body: bytes, cuts: Iterable[int] = ()) -> None:

@@ -10,13 +10,11 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import EventStreamError
-from hypothesis import given
-from hypothesis import strategies as st
 
-from support import converseclient, invokeclient
+from support import converseclient
 from support.converseclient import PADDING, exception, frame
 from support.exchanges import LIFTING, of_request, run, words
-from support.oddreplies import CALL, TEXTS, TOOLS, check_no_fault, values
+from support.oddreplies import CALL, TOOLS
 from support.rewritings import LOWER, mended, sent
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
@@ -198,11 +196,6 @@ def test_what_nobody_knows_stays_behind_a_change() -> None:
         assert odd in out or b'"delta":{"x":1}' in out
 
 
-@pytest.mark.parametrize("body", [b'{"message": "no"}', b"{}", b"[]", b"no", b'{"output": {}}'])
-def test_a_body_that_is_no_reply_stays(body: bytes) -> None:
-    assert run(lifting("whole"), [body]) == body
-
-
 def test_a_reply_with_a_call_gets_the_reason_that_it_lacks() -> None:
     """Where `metadata` says that it has ended; without mending it is only reported."""
     start = {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "tooluse_1", "name": "Bash"}}}
@@ -297,47 +290,3 @@ def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:
     assert call["toolUse"]["toolUseId"].startswith("tooluse_")
     assert result["toolResult"]["toolUseId"] == call["toolUse"]["toolUseId"]
     assert notes
-
-
-# --- any events -------------------------------------------------------------------------------------------------------
-
-_NAMES = ["messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata", "x"]
-_values = values(
-    ("tool_use", "end_turn", "Bash"),
-    ("text", "toolUse", "toolUseId", "name", "input", "type", "reasoningContent", "signature", "citation", "toolResult",
-     "content", "sourceContent", "start", "delta", "contentBlockIndex", "stopReason", "role", "image", "reasoningText"),
-)  # fmt: skip
-_pieces = st.builds(
-    lambda index, text: ("contentBlockDelta", {"contentBlockIndex": index, "delta": {"text": text}}),
-    st.integers(0, 2),
-    st.sampled_from(TEXTS),
-)
-_starts = st.builds(
-    lambda index, id_: (
-        "contentBlockStart",
-        {"contentBlockIndex": index, "start": {"toolUse": {"toolUseId": id_, "name": "Bash"}}},
-    ),
-    st.integers(0, 2),
-    st.sampled_from(["", "tooluse_1", "tooluse_2"]),
-)
-_odd = st.tuples(st.sampled_from(_NAMES), _values)
-_stops = st.builds(lambda index: ("contentBlockStop", {"contentBlockIndex": index}), st.integers(0, 2))
-_EVENTS = st.lists(st.one_of(_pieces, _starts, _stops, _odd), max_size=12)
-
-
-@given(_EVENTS, st.data())
-def test_no_events_are_a_fault_and_no_cut_matters(events: list[tuple[str, Any]], data: st.DataObject) -> None:
-    """On either of Bedrock's APIs."""
-    bodies: dict[tuple[str, Form], bytes] = {
-        ("bedrock_converse", "eventstream"): b"".join(frame(name, payload) for name, payload in events),
-        ("bedrock", "eventstream_chunks"): invokeclient.written({name: payload} for name, payload in events),
-    }
-    for (wire, form), body in bodies.items():
-        check_no_fault(all_wires()[wire], form, body, data.draw(st.lists(st.integers(0, len(body)), max_size=4)))
-
-
-@given(_values)
-def test_no_whole_reply_is_a_fault(content: Any) -> None:
-    for message in ({"content": content}, content):
-        for outer in ({"output": {"message": message}, "stopReason": "end_turn"}, {"output": message}):
-            check_no_fault(WIRE, "whole", json.dumps(outer).encode())

@@ -9,13 +9,11 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from support import cohereclient
 from support.cohereclient import DONE, USAGE, frame
 from support.exchanges import LIFTING, of_request, run, words
-from support.oddreplies import CALL, TEXTS, TOOLS, check_no_fault, values
+from support.oddreplies import CALL, TOOLS
 from support.rewritings import LOWER, mended, sent
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request, Tool
@@ -214,11 +212,6 @@ def test_a_reply_with_a_call_gets_the_end_that_it_lacks() -> None:
     assert got.finish == "tool_calls"
 
 
-@pytest.mark.parametrize("body", [b'{"id":"x","message":"no"}', b"{}", b"[]", b"no", b'{"message": {}}'])
-def test_a_body_that_is_no_reply_stays(body: bytes) -> None:
-    assert run(lifting("whole"), [body]) == body or b"{}" in body
-
-
 @pytest.mark.parametrize(
     "odd",
     [
@@ -319,41 +312,3 @@ def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:
     assert json.loads(called["tool_calls"][0]["function"]["arguments"]) == {"command": "ls"}
     assert result["tool_call_id"] == called["tool_calls"][0]["id"] != ""
     assert notes
-
-
-# --- any events -------------------------------------------------------------------------------------------------------
-
-_NAMES = ["message-start", "content-start", "content-delta", "content-end", "tool-call-start", "tool-call-delta",
-          "tool-call-end", "message-end", "x"]  # fmt: skip
-_values = values(
-    ("text", "thinking", "COMPLETE", "Bash"),
-    ("text", "type", "id", "name", "arguments", "function", "tool_calls", "tool_plan", "content", "message", "delta",
-     "index", "finish_reason", "thinking", "citations"),
-    leaves=6,
-)  # fmt: skip
-_places = st.integers(0, 2)
-_events = st.one_of(
-    st.builds(piece, _places, st.sampled_from(TEXTS)),
-    st.builds(opened, _places, st.sampled_from(["text", "thinking"])),
-    st.builds(closed, _places, st.sampled_from(["content", "tool-call"])),
-    st.builds(call, _places, st.sampled_from(["", "a"]), st.just("Bash"), st.sampled_from(["{}", '{"command": "l'])),
-    st.builds(plan, st.sampled_from(["hm", CALL])),
-    st.builds(
-        lambda name, value: frame({**(value if isinstance(value, dict) else {"delta": value}), "type": name}),
-        st.sampled_from(_NAMES),
-        _values,
-    ),
-    st.just(END),
-)
-
-
-@given(st.lists(_events, max_size=12), st.data())
-def test_no_events_are_a_fault_and_no_cut_matters(events: list[bytes], data: st.DataObject) -> None:
-    body = b"".join(events)
-    check_no_fault(WIRE, "sse", body, data.draw(st.lists(st.integers(0, len(body)), max_size=4)))
-
-
-@given(_values)
-def test_no_whole_reply_is_a_fault(content: Any) -> None:
-    for message in ({"content": content}, content):
-        check_no_fault(WIRE, "whole", json.dumps({"message": message, "finish_reason": "COMPLETE"}).encode())

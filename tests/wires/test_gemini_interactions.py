@@ -9,13 +9,11 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from support import interactionsclient
 from support.exchanges import LIFTING, of_request, run, words
 from support.interactionsclient import DONE, INTERACTION, USAGE, frame
-from support.oddreplies import CALL, TEXTS, TOOLS, check_no_fault, values
+from support.oddreplies import CALL, TOOLS
 from support.rewritings import LOWER, mended, sent
 from toolcalls.events import OtherContent
 from toolcalls.replies.exchange import Exchange
@@ -169,11 +167,6 @@ def test_an_interaction_at_work_is_no_reply_yet() -> None:
     one = lifting("whole")
     assert run(one, [body]) == body
     assert not words(one)
-
-
-@pytest.mark.parametrize("body", [b'{"error": {"code": 400}}', b"{}", b"[]", b"no", b'{"steps": 3}', b'{"steps": {}}'])
-def test_a_body_that_is_no_reply_stays(body: bytes) -> None:
-    assert run(lifting("whole"), [body]) == body
 
 
 @pytest.mark.parametrize(
@@ -348,45 +341,6 @@ def test_damaged_calls_of_the_history_are_mended_with_their_results() -> None:
     assert call["arguments"] == {"command": "ls"}
     assert result["call_id"] == call["id"] != ""
     assert notes
-
-
-# --- any events -------------------------------------------------------------------------------------------------------
-
-_NAMES = ["interaction.created", "step.start", "step.delta", "step.stop", "interaction.completed", "error", "x"]
-_values = values(
-    ("text", "function_call", "model_output", "arguments_delta", "image", "completed", "Bash"),
-    ("text", "type", "id", "name", "arguments", "signature", "result", "content", "step", "delta", "index", "status",
-     "interaction", "summary", "steps"),
-)  # fmt: skip
-_places = st.integers(0, 2)
-_events = st.one_of(
-    st.builds(lambda at, text: delta(at, text=text), _places, st.sampled_from(TEXTS)),
-    st.builds(start, _places),
-    st.builds(
-        lambda at, id_: start(at, "function_call", id=id_, name="Bash", arguments={}),
-        _places,
-        st.sampled_from(["", "c1"]),
-    ),
-    st.builds(lambda at: delta(at, "image", data="aGk="), _places),
-    st.builds(stop, _places),
-    st.builds(
-        lambda name, value: frame({**(value if isinstance(value, dict) else {"delta": value}), "event_type": name}),
-        st.sampled_from(_NAMES),
-        _values,
-    ),
-)
-
-
-@given(st.lists(_events, max_size=12), st.data())
-def test_no_events_are_a_fault_and_no_cut_matters(events: list[bytes], data: st.DataObject) -> None:
-    body = b"".join(events)
-    check_no_fault(WIRE, "sse", body, data.draw(st.lists(st.integers(0, len(body)), max_size=4)))
-
-
-@given(_values)
-def test_no_whole_reply_is_a_fault(steps: Any) -> None:
-    for outer in ({"steps": steps, "status": "completed"}, {"steps": [steps]}):
-        check_no_fault(WIRE, "whole", json.dumps(outer).encode())
 
 
 ODD: tuple[Any, ...] = ([], {}, 1, None, True, "x")
