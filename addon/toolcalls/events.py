@@ -358,6 +358,18 @@ class Defect(msgspec.Struct, frozen=True, gc=False):
     at: int | None = None
 
 
+class Break(msgspec.Struct, frozen=True, gc=False):
+    """Where in a reply's text a call can be read no further.
+
+    line, column  of the first character that was not understood, both from 1
+    after         the last characters that were understood, "" for none
+    """
+
+    line: int
+    column: int
+    after: str
+
+
 class Damage(msgspec.Struct, frozen=True, gc=False):
     """What a wire notices of a native call that no other event shows: an id that changes, a name that is repeated.
 
@@ -377,7 +389,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     `nearest` are the declared tools whose names come close to one that is not declared, the closest first. `defects`
     are what is wrong with a native call as its upstream made it, or with the arguments of a lifted one; the first one,
     or the first that was not mended, is its reason. `likely_meant`: it is quoted, and the only call of a reply that
-    ends with it.
+    ends with it. `broke` is where text that is malformed or unclosed stops being a call.
     """
 
     status: Status
@@ -393,6 +405,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
     nearest: tuple[str, ...] = ()
     defects: tuple[Defect, ...] = ()
     likely_meant: bool = False
+    broke: Break | None = None
 
 
 type Event = (

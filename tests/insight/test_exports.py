@@ -123,6 +123,7 @@ def test_the_schema_names_what_is_documented() -> None:
     table = DOCS.read_text("utf-8").partition("## JSON lines")[2].partition("\n## ")[0]
     documented = set(re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE))
     deeper = {"verdicts[].changes[].rule", "verdicts[].changes[].before", "verdicts[].changes[].after",
+              *(f"verdicts[].broke.{name}" for name in ("line", "column", "after")),
               *(f"verdicts[].defects[].{name}" for name in ("code", "path", "wanted", "got", "at")),
               "notes[].rule", "notes[].text", "notes[].warns", "notes[].lane", "notes[].mended"}  # fmt: skip
     assert set(_schema_paths(json_schema())) == documented | deeper

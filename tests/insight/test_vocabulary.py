@@ -196,12 +196,13 @@ def test_verdicts_are_as_their_entries_say() -> None:
 
 
 def _report() -> dict[str, Any]:
-    """The report of a reply with a call that is blocked, one that is lifted, one that is fenced and one misspelt, and a
-    native one that came damaged.
+    """The report of a reply with a call that is blocked, one that is lifted, one that is fenced, one misspelt and one
+    that is not closed, and a native one that came damaged.
     """
     call = '<invoke name="{}">\n<parameter name="command">ls</parameter>\n</invoke>'
     fenced = f"```\n{call.format('Bash')}\n```"
-    text = "\n\n".join([call.format("list_files"), call.format("Bash"), fenced, call.format("Bahs")])
+    broken = '<invoke name="Bash">\n<parameter name="command">ls'
+    text = "\n\n".join([call.format("list_files"), call.format("Bash"), fenced, call.format("Bahs"), broken])
     rules = {"access": {"rules": [{"name": "no-list", "action": "block", "tools": "list_files"}]}}
     exchange = exchange_for(route_of(rules), "lift", "whole")
     native = {"id": "n", "type": "function", "function": {"name": "Bash", "arguments": ""}}

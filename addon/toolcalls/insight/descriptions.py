@@ -133,6 +133,15 @@ def did_you_mean(verdict: Mapping[str, Any]) -> str:
     return f"did you mean {' or '.join(nearest)}?" if nearest else ""
 
 
+def describe_break(verdict: Mapping[str, Any]) -> str:
+    """Where text stops being a call: `line 3, column 14, after '"limit": '`; "" where nothing is known of that."""
+    place = verdict.get("broke")
+    if not place:
+        return ""
+    after = f", after {place['after']!r}" if place["after"] else ""
+    return f"line {place['line']}, column {place['column']}{after}"
+
+
 def defects_beside_reason(verdict: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The defects of a verdict of which there is more to say than its reason does."""
     return [one for one in verdict.get("defects", ()) if describe_defect(one) != verdict["reason"]]

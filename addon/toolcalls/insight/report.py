@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from toolcalls.events import Defect, Note, Verdict
+from toolcalls.events import Break, Defect, Note, Verdict
 from toolcalls.insight.damage import damage_of
+from toolcalls.insight.redaction import redacted_text
 from toolcalls.insight.vocabulary.fields import DAMAGE, EXCHANGE_FIELDS, VERDICT_FIELDS
 from toolcalls.insight.vocabulary.statuses import DAMAGED, FAILED_STATUS, IN_SUMMARY, MENDED, POSSIBLY_LOST, SEVERITY
 from toolcalls.insight.vocabulary.words import NOTES, REASONS
@@ -19,6 +20,8 @@ from toolcalls.replies.exchange import Exchange
 
 VERSION = 1
 
+_AFTER = 32  # characters of a call that are said to come before the place where it breaks
+_PART_OF_WORD = re.compile(r"\A[\w+/=.~-]+")
 _NAME = 40  # characters of a tool's name in a summary; an undeclared one may be as long as the model likes
 
 # What a failure of our own does to a reply, and where a rule was written to block.
@@ -109,6 +112,7 @@ def verdict_data(verdict: Verdict, lane: int = 0, call: ClientCall | None = None
         **({"likely_meant": True} if verdict.likely_meant else {}),
         **({"nearest": list(verdict.nearest)} if verdict.nearest else {}),
         **({"defects": [defect_data(defect) for defect in verdict.defects]} if verdict.defects else {}),
+        **({"broke": break_data(verdict.broke)} if verdict.broke is not None else {}),
     }
 
 
@@ -116,6 +120,13 @@ def note_data(note: Note, lane: int) -> dict[str, Any]:
     """One note on the reply; `mended` is a member only where it is true."""
     data = {"rule": note.rule, "text": note.text, "warns": note.warns, "lane": lane}
     return {**data, "mended": True} if note.mended else data
+
+
+def break_data(place: Break) -> dict[str, Any]:
+    """Where a call can be read no further. Of what was understood, the last whole words, without secrets."""
+    said = redacted_text(place.after)
+    after = said if len(said) <= _AFTER else _PART_OF_WORD.sub("", said[-_AFTER:])
+    return {"line": place.line, "column": place.column, "after": after}
 
 
 def defect_data(defect: Defect) -> dict[str, Any]:

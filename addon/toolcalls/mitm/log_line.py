@@ -11,6 +11,7 @@ from typing import Any
 from toolcalls.insight import report
 from toolcalls.insight.descriptions import (
     defects_beside_reason,
+    describe_break,
     describe_briefly,
     describe_changes,
     describe_defect,
@@ -52,14 +53,16 @@ def causes(data: Mapping[str, Any]) -> Iterator[str]:
     stands …`; for each call that the client got changed: `Bash, text (invoke) → native call, changed. fix: command
     changed`; and for each of its notes that warn.
 
-    Nothing of what was said is in it but the tool's name and those of arguments that were changed.
+    Nothing of what was said is in it but the tool's name, those of arguments that were changed, and the last characters
+    that were understood of a call that can be read no further.
     """
     ill = [verdict for verdict in data["verdicts"] if verdict["reason"] is not None or is_changed(verdict)]
     for verdict in islice(ill, _CAUSES):
         name = report.visible(subject_of(verdict["name"], verdict["reason"])[:_NAME])
         rule = f"{report.visible(str(verdict['rule'])[:_NAME])}, " if verdict.get("rule") else ""
         guess = f"; {report.visible(did_you_mean(verdict))}" if verdict.get("nearest") else ""
-        told = "; ".join(map(describe_defect, defects_beside_reason(verdict)[:_DEFECTS]))
+        broke = filter(None, (describe_break(verdict),))
+        told = "; ".join([*broke, *map(describe_defect, defects_beside_reason(verdict)[:_DEFECTS])])
         where = f" ({report.visible(told)})" if told else ""
         parts = []
         if verdict["reason"] is not None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Generator, Iterable
 
 from toolcalls.dialects import DAMAGED, ESCAPED, TENTATIVE, UNLIKELY, replaces_native
-from toolcalls.events import Reason
+from toolcalls.events import Break, Reason
 from toolcalls.reading.block import Block, Quoted
 from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.ledger import Ledger
@@ -55,6 +55,7 @@ class Attempts:
         quoted = at.position.reason()
         begins_line = at.position.line_start or start == at.frame_end
         against: Reason | None = None
+        reached, broke = start, None
         for dialect in self._in_order(opener.dialects):
             if self._passes_over(dialect, opener, start):
                 continue
@@ -79,8 +80,10 @@ class Attempts:
                 return False
             if dialect.place == "message":
                 self._wasted += ledger.text.at - start
+            if ledger.text.at > reached:
+                reached, broke = ledger.text.at, ledger.text.broke(start)
             block.give_back()
-        self._no_block(opener, held, start, against, waited=scan.ended and not ended)
+        self._no_block(opener, held, start, against, broke, waited=scan.ended and not ended)
         at.message_start = False
         return False
 
@@ -96,14 +99,27 @@ class Attempts:
             wrappers.leave_open(block.open_wrapper, block.first_call)
         return block.close(own=own)
 
-    def _no_block(self, opener: Opener, held: Held | None, start: int, against: Reason | None, *, waited: bool) -> None:
-        """No dialect read a call from here. `waited`: the text had to end before that was known."""
+    def _no_block(
+        self,
+        opener: Opener,
+        held: Held | None,
+        start: int,
+        against: Reason | None,
+        broke: Break | None,
+        *,
+        waited: bool,
+    ) -> None:
+        """No dialect read a call from here.
+
+        broke    where the dialect stopped that came furthest
+        waited   the text had to end before that was known
+        """
         scan, ledger, wrappers = self._scan, self._ledger, self._wrappers
         if held is not None and held.candidate is not None:
             ledger.no_call(held.candidate)  # what comes after the tag is read again, as what it is inside a line
             return
         if against is None and held is None and not waited and wrappers.may_hold(opener.literal):
-            candidate = Candidate.of_text(_likely(opener).name, "not_a_call", start)
+            candidate = Candidate.of_text(_likely(opener).name, "not_a_call", start, broke)
             wrappers.hold(scan, ledger, opener.literal, candidate)
             return
         scan.take(scan.rest() if waited else max(0, start + opener.stray + len(opener.literal) - ledger.text.at))
@@ -112,7 +128,7 @@ class Attempts:
             return
         unended: Reason = "cut_off" if scan.cut else "unclosed"
         reason = unended if waited else against or "not_a_call"
-        ledger.no_call(Candidate.of_text(_likely(opener).name, reason, start))
+        ledger.no_call(Candidate.of_text(_likely(opener).name, reason, start, broke))
 
     def _passes_over(self, dialect: Dialect, opener: Opener, start: int) -> bool:
         """Whether a dialect is not asked here."""

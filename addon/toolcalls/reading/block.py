@@ -219,6 +219,7 @@ class Block:
         if candidate is None or candidate.reason is not None:
             return
         candidate.reason = "bad_arguments"
+        candidate.broke = ledger.text.broke(candidate.start)
         if candidate.index is not None:  # it stays open, as if it were cut off
             ledger.leave_open(candidate)
             return
@@ -305,6 +306,7 @@ class Block:
         if candidate.echoes_to_limit():
             candidate.reason = "echo"
         candidate.end = ledger.text.at
+        candidate.broke = ledger.text.broke(candidate.start)
         if candidate.index is not None:
             ledger.text.take()
             ledger.leave_open(candidate)

@@ -6,7 +6,7 @@ from dataclasses import InitVar, dataclass, field
 
 import msgspec
 
-from toolcalls.events import Reason, Repair, Status, Verdict
+from toolcalls.events import Break, Reason, Repair, Status, Verdict
 from toolcalls.reading.echo_watch import EchoWatch
 from toolcalls.values.json_tokenizer import Nesting
 from toolcalls.values.validation import defect_of
@@ -17,6 +17,8 @@ _LIMITS = frozenset({"max_call_chars", "max_depth", "overflow"})
 # Argument JSON as far as its first value. One that has a longer key begins with the key.
 _FIRST_VALUE = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\S', re.DOTALL)
 _LONGEST_KEY = 256
+# Reasons of a call that can be read no further from some place on.
+_BROKEN = frozenset({"bad_arguments", "not_a_call", "unclosed"})
 
 
 @dataclass(slots=True, eq=False)
@@ -42,6 +44,7 @@ class Candidate:
     collected      characters that its grammar keeps for a piece to come
     nesting        how deep its argument JSON nests
     echo           compares its text with the request while it waits; None where there is nothing to compare
+    broke          where it can be read no further; None for nowhere
     values         mends its values on their way out; None for nothing
     came           its argument JSON as it was read, in pieces, where its values are mended
     """
@@ -68,6 +71,7 @@ class Candidate:
     collected: int = 0
     nesting: Nesting = field(init=False)
     echo: EchoWatch | None = None
+    broke: Break | None = None
     values: ValueMending | None = None
     came: list[str] = field(default_factory=list)
 
@@ -76,9 +80,9 @@ class Candidate:
         self.nesting = Nesting(max_depth)
 
     @classmethod
-    def of_text(cls, dialect: str, reason: Reason, start: int) -> "Candidate":
+    def of_text(cls, dialect: str, reason: Reason, start: int, broke: Break | None = None) -> "Candidate":
         """Text that begins as an opener, most likely of this dialect, and is no call."""
-        return cls(dialect, None, start, reason=reason)
+        return cls(dialect, None, start, reason=reason, broke=broke)
 
     @property
     def between_arguments(self) -> bool:
@@ -124,6 +128,8 @@ class Candidate:
         made = Verdict(
             status, self.reason, self.dialect, self.name, *span, tuple(self.repairs), self.index, nearest=self.nearest
         )
+        if self.broke is not None and self.reason in _BROKEN:
+            made = msgspec.structs.replace(made, broke=self.broke)
         values = self.values
         if values is None or not values.repairs:
             return made

@@ -6,10 +6,12 @@ lost whatever happens.
 
 from enum import Enum, auto
 
-from toolcalls.events import Event, Markup, Reasoning, Text
+from toolcalls.events import Break, Event, Markup, Reasoning, Text
 from toolcalls.reading.shown_text import ShownText
 from toolcalls.text.markdown import Position
 from toolcalls.text.scanner import MAX_SPACE, SPACE, Scanner
+
+TAIL = 128  # characters that are said of what was understood
 
 
 class Fate(Enum):
@@ -29,6 +31,7 @@ class Consumed:
     drained   characters of the reply's text whose fate is decided
     blank     they are white space
     reasoned  some of them were the model's reasoning, in a frame of its own
+    tail      the last of them, as far as they are a call's
     """
 
     def __init__(self, scan: Scanner, position: Position) -> None:
@@ -41,6 +44,8 @@ class Consumed:
         self.drained = 0
         self.blank = True
         self.reasoned = False
+        self.tail = ""
+        self._lines = self._line_start = 0  # line ends so far, and the offset behind the last one
 
     @property
     def at(self) -> int:
@@ -70,6 +75,8 @@ class Consumed:
 
     def pass_on(self, text: str) -> None:
         """Text just passes."""
+        if "\n" in text:
+            self.count_lines(text)
         self.shown.advance(text, self.drained)
         self.drained += len(text)
         self.blank = self.blank and text.isspace()
@@ -83,6 +90,9 @@ class Consumed:
         text = self._scan.drain(size)
         if not text:
             return
+        if "\n" in text:
+            self.count_lines(text)
+        self.tail = (self.tail + text)[-TAIL:]
         self.drained += len(text)
         self.blank = self.blank and text.isspace()
         if self.fate is not Fate.TAKEN and not is_payload:
@@ -93,6 +103,20 @@ class Consumed:
             self._space = text[len(payload) :] if payload else (self._space + text)[-MAX_SPACE:]
         self.out.extend(self.shown.verdicts())
         self.out.append(Markup(text) if self.fate is Fate.TAKEN else Text(text))
+
+    def count_lines(self, text: str) -> None:
+        """Text that leaves next holds line ends."""
+        self._lines += text.count("\n")
+        self._line_start = self.drained + text.rfind("\n") + 1
+
+    def broke(self, start: int) -> Break:
+        """Where what was consumed ends, of which a call began at the offset `start`."""
+        held = "".join(self._scan.taken)
+        lines = held.count("\n")
+        line_start = self.drained + held.rfind("\n") + 1 if lines else self._line_start
+        size = min(TAIL, self.at - start)
+        after = (self.tail + held[-TAIL:])[-size:] if size > 0 else ""
+        return Break(self._lines + lines + 1, self.at - line_start + 1, after)
 
     def end_payload(self, *, complete: bool) -> None:
         """A declined block was shown up to here: whatever was in it, it never ends at the start of a line.

@@ -10,7 +10,7 @@ duplicate one).
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Reason, Verdict
 from toolcalls.reading.candidate import Candidate
-from toolcalls.reading.consumed import Consumed, Fate
+from toolcalls.reading.consumed import TAIL, Consumed, Fate
 from toolcalls.reading.limits import CallLimits
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.waiting_calls import WaitingCalls
@@ -94,6 +94,9 @@ class Ledger:
             return None
         if candidate.values is not None and candidate.values.holds:
             return None
+        if "\n" in piece:
+            text.count_lines(piece)
+        text.tail = (text.tail + piece)[-TAIL:]
         text.drained += len(piece)
         self.scan.streamed += len(piece)
         candidate.size = size

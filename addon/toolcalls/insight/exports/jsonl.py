@@ -33,6 +33,7 @@ def exchange_data(
         one["nearest"] = list(plain.get("nearest", ()))
         one["likely_meant"] = bool(plain.get("likely_meant"))
         one["defects"] = list(plain.get("defects", ()))
+        one["broke"] = plain.get("broke")
         one["changes"] = [change if content else {"rule": change["rule"]} for change in plain.get("changes", ())]
         if content:
             one["arguments"] = plain.get("arguments")

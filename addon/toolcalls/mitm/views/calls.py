@@ -21,6 +21,7 @@ from mitmproxy import contentviews
 from toolcalls.events import CallEnd, CallPiece, CallStart, Finish, Reasoning, Text
 from toolcalls.insight.descriptions import (
     describe,
+    describe_break,
     describe_briefly,
     describe_change,
     did_you_mean,
@@ -245,6 +246,8 @@ def _verdicts(report: Mapping[str, Any], sent: "_Message") -> Iterator[str]:
                 yield from named("perhaps", f"{POSSIBLY_LOST}: {NOTES['likely_meant'].sentence}")
             if (unless := remedy_of(reason)) and not is_changed(verdict):
                 yield from named("unless", unless)
+        if where := describe_break(verdict):
+            yield from named("broke", where)
         yield from defects(verdict)
         for change in islice(verdict.get("changes", ()), _MOST_NOTES):
             yield from _change(change)
