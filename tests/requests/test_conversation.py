@@ -127,8 +127,11 @@ def test_a_call_over_two_parts_of_a_message_is_an_echo() -> None:
 def test_the_documents_of_a_request_may_be_repeated() -> None:
     """Which vLLM takes beside the messages, as Cohere does; and a document of a message."""
     document = {"type": "document", "document": {"data": {"text": "among the parts"}}}
-    read = chat({"role": "user", "content": ["Look.", document]}, documents=["beside", {"title": "T", "text": "them"}])
-    assert tuple(read.request.quotable) == ("Look.", "among the parts", "beside", "T", "them")
+    block = {"type": "document", "source": {"type": "text", "data": "a block", "media_type": "text/plain"}}
+    file = {"type": "document", "source": {"type": "base64", "data": "QQ==", "media_type": "application/pdf"}}
+    said = {"role": "user", "content": ["Look.", document, block, file]}
+    read = chat(said, documents=["beside", {"title": "T", "text": "them"}])
+    assert tuple(read.request.quotable) == ("Look.", "among the parts", "a block", "beside", "T", "them")
 
 
 def test_a_refusal_at_the_end_is_no_prefill() -> None:

@@ -172,15 +172,16 @@ class ChatConversation(Conversation):
     def fetched(self, raw: Any) -> Iterable[str]:
         if not isinstance(raw, dict):
             return ()
-        if raw.get("type") == "document":
-            return _strings(raw.get("document"))
+        if raw.get("type") == "document":  # Cohere's, or a block of the Messages API, which gateways translate
+            document = raw.get("document", raw.get("source"))
+            return () if isinstance(document, dict) and document.get("type") == "base64" else _strings(document)
         text = raw.get("text")
         return [text] if isinstance(text, str) and raw.get("type") not in _TEXTS else []
 
     def echoes(self, turn: Turn) -> Iterator[str]:
         yield from super().echoes(turn)
-        message = turn.raw
-        if isinstance(message, dict) and ("annotations" in message or "executed_tools" in message):
+        message = rawjson.fields(turn.raw)
+        if "annotations" in message or "executed_tools" in message:
             yield from fetched(message.get("annotations"), message.get("executed_tools"))
 
     def documents(self) -> Iterator[str]:

@@ -1,16 +1,14 @@
 """For a native upstream whose model leaked calls as text: they become native, so that the model does not repeat it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from toolcalls.reading.policy import CallPolicy
-from toolcalls.requests.conversation import Conversation, Other, PastCall, Result, Text, Turn
+from toolcalls.requests.conversation import Conversation, PastCall, Result, Turn
 from toolcalls.requests.rewriting.notes import Rewritten, counted
 from toolcalls.requests.rewriting.to_native import (
     as_native,
 )
 from toolcalls.text.request_text import RequestText
-from toolcalls.values import rawjson
 from toolcalls.values.toolbox import Toolbox
 
 NOT_EXECUTED = "This call was written as text, so it was not executed."
@@ -27,8 +25,7 @@ def lift_leaked_calls(conversation: Conversation, call_policy: CallPolicy) -> Re
         if turn.role == "assistant":
             repeatable = replace(call_policy, request=replace(call_policy.request, quotable=tuple(earlier_texts)))
             native = as_native(turn, number, repeatable, tools)
-        elif turn.role != "system":
-            earlier_texts.extend(map(RequestText, _texts_of(turn)))
+        earlier_texts.extend(RequestText(text) for text in conversation.echoes(turn) if text)
         leaked = [block for block in native.blocks if isinstance(block, PastCall) and block not in turn.blocks]
         turns.append(native if leaked else turn)
         if leaked:
@@ -36,26 +33,3 @@ def lift_leaked_calls(conversation: Conversation, call_policy: CallPolicy) -> Re
             turns.append(Turn("tool", tuple(Result(call.id, NOT_EXECUTED) for call in leaked)))
     notes = (f"{counted(calls, 'leaked call')} to native",) if calls else ()
     return Rewritten(conversation.changed(turns=turns), notes) if notes else Rewritten(conversation)
-
-
-def _texts_of(turn: Turn) -> Iterator[str]:
-    """The texts of a user's or a tool's turn, also those in documents."""
-    for block in turn.blocks:
-        if isinstance(block, Text | Result):
-            yield block.text
-        for other in block.others if isinstance(block, Result) else [block]:
-            if isinstance(other, Other):
-                yield from _texts_in(rawjson.value(other.raw))
-
-
-def _texts_in(value: object) -> Iterator[str]:
-    """The texts inside a block of any kind."""
-    if isinstance(value, dict):
-        keys = {"text", "content", "data"} if value.get("type") == "text" else {"text", "content"}
-        for key, member in value.items():
-            if key in keys and isinstance(member, str):
-                yield member
-            else:
-                yield from _texts_in(member)
-    for item in value if isinstance(value, list) else ():
-        yield from _texts_in(item)
