@@ -23,6 +23,7 @@ COUNTED = "empty: finish stop, 1,234 output tokens, 0 characters of reasoning"
 NO_FINISH = "no_finish: the reply ended without a finish reason"
 PROMISES = "finish_promises_calls: the finish reason is that of calls, and there is none"
 IN_TEXT = "reasoning_in_text: the text holds reasoning, in tags"
+UNOPENED = "reasoning_in_text: the text closes reasoning that nothing in it opened"
 CALL = "call(a)"  # in reasoning: a call of `a`
 FAILED = '{"error": {"message": "Failed to call a function.", "failed_generation": "<function=a>{}</function>"}}'
 
@@ -68,7 +69,7 @@ ROWS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("text So <think>Hm.|ended stop", CHAT, []),
     ("text <think>Hm.|ended stop", PLAIN, []),
     ("moves|text <think>Hm.|called|ended tool_calls", CHAT, []),
-    ("text Hm.|closed|ended stop", CHAT, [IN_TEXT]),
+    ("text Hm.|closed|ended stop", CHAT, [UNOPENED]),
     # Nothing.
     ("ended stop", CHAT, [EMPTY]),
     ("text  \n|ended stop", CHAT, [EMPTY]),

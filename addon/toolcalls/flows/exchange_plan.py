@@ -30,6 +30,7 @@ from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import Wire, model_in, wire_of, wire_of_retrieval
 from toolcalls.wires.frames import Form
 
+_REASONS_FIRST = "an earlier reply of this session closed reasoning that nothing in it opened: this one may begin so"
 _PASSES, _LEFT_OUT = "the request passes unchanged: ", "request: left out: "
 _LOSSES = (_PASSES, _LEFT_OUT, REFUSED)
 
@@ -65,6 +66,9 @@ class ExchangePlan:
     call_memory: CallMemory | None = None
     may_be_refused: bool = False
     recognised: str | None = None
+    session: bytes = b""
+    clients: ClientMemory | None = None
+    reasons_first: bool = False
     form_asked_for: Callable[[], Form] = lambda: "whole"
 
     @property
@@ -96,6 +100,8 @@ class ExchangePlan:
         )  # fmt: skip
         if self.call_memory is not None:
             self.call_memory.reply_started(exchange)
+        if self.clients is not None:
+            self.clients.reply_started(self.session, exchange)
         return exchange
 
 
@@ -129,6 +135,8 @@ def plan_for(
     call_memory: CallMemory | None = None,
     clients: ClientMemory | None = None,
     recognised: str | None = None,
+    *,
+    reasons_first: bool = False,
 ) -> ExchangePlan:
     """The plan for a request. Raises ReplyNotParsed if its body is missing or cannot be read.
 
@@ -136,6 +144,7 @@ def plan_for(
     call_memory   the calls that were lifted so far; None for a request on its own
     clients       the clients that were recognised so far; None for a request on its own
     recognised    the pattern that is recorded for the request's session; None for none
+    reasons_first   the session's model is recorded to begin in reasoning
     """
     fetched = request.method == "GET" and original is None  # what was asked before is not known here
     raw = request.raw_content if original is None else original
@@ -154,10 +163,15 @@ def plan_for(
     # The Host header names what the client asked for, also where mitmproxy only knows an address (transparent mode).
     route = select(config, host=request.pretty_host, path=request.path, model=asked.model, wire=wire.name)
     headers = _by_name(request.headers)
+    session = b"" if clients is None else session_of(headers, request.pretty_host, asked)
     if clients is not None:
-        recognised = _recognised(clients, session_of(headers, request.pretty_host, asked), headers, config)
+        recognised = _recognised(clients, session, headers, config)
+        reasons_first = clients.begins_in_reasoning(session)
     decision = decide(route, asked, headers, config.vtc_client_patterns, recognised=recognised)
     call_policy, tools = call_policy_of(route, asked, decision)
+    if reasons_first and call_policy.lift and not asked.prefill:
+        call_policy = replace(call_policy, may_start_in_reasoning=True)
+        decision = replace(decision, evidence=(*decision.evidence, _REASONS_FIRST))
     agent = headers.get("user-agent", "")
     processors = processors_for(
         conversation, route, decision, model=asked.model, agent=agent, run=RUNNER, tools=tools.names
@@ -178,7 +192,7 @@ def plan_for(
     request_body = (body, made) if made else None
     return ExchangePlan(
         wire, call_policy, decision, tools, seed, request_body, processors, watch, call_memory, may_be_refused,
-        recognised, lambda: wire.asked_form(path, body),
+        recognised, session, clients, reasons_first, lambda: wire.asked_form(path, body),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ toolcalls_request    what the client sent, without content coding, only where th
 toolcalls_times      {"upstream", "client"}: when the pieces of each body came and how large they were, as two lists
                      {"microseconds" since the reply's headers, "bytes"}; the client's is None when it is the same
 toolcalls_error      the status of the upstream's error, only where the client got a reply instead of it
+toolcalls_reasons_first  the session's model was known to begin in reasoning, only where it was
 toolcalls_client     the client pattern that an earlier request of the session matched, only where there was one
 
 mitmproxy drops a flow whose metadata it cannot write, silently, so everything is made writable first.
@@ -31,6 +32,7 @@ REQUEST = "toolcalls_request"
 TIMES = "toolcalls_times"
 ERROR = "toolcalls_error"
 CLIENT = "toolcalls_client"
+REASONS_FIRST = "toolcalls_reasons_first"
 
 # They describe the bytes of the body (RFC 9530, RFC 1864), and those may change.
 _DIGESTS = ("content-digest", "repr-digest", "digest", "content-md5")
@@ -200,6 +202,18 @@ def recognised_client(flow: http.HTTPFlow) -> str | None:
     """The pattern that an earlier request of the session matched, as it was stored; None for none."""
     pattern = flow.metadata.get(CLIENT)
     return pattern if isinstance(pattern, str) else None
+
+
+def store_reasons_first(flow: http.HTTPFlow, known: bool) -> None:
+    """Store whether the session's model was known to begin in reasoning when the reply began."""
+    flow.metadata.pop(REASONS_FIRST, None)
+    if known:
+        flow.metadata[REASONS_FIRST] = True
+
+
+def reasons_first(flow: http.HTTPFlow) -> bool:
+    """The same, as it was stored."""
+    return flow.metadata.get(REASONS_FIRST) is True
 
 
 def clear(flow: http.HTTPFlow) -> None:

@@ -122,6 +122,8 @@ def _metadata(flow: http.HTTPFlow, made: http.HTTPFlow, own: OwnSecrets) -> Iter
         yield flow_metadata.ERROR, status
     if (client := flow_metadata.recognised_client(flow)) is not None:
         yield flow_metadata.CLIENT, own.text(redacted_text(client))
+    if flow_metadata.reasons_first(flow):
+        yield flow_metadata.REASONS_FIRST, True
     times = flow.metadata.get(flow_metadata.TIMES)
     if same and isinstance(times, dict):
         yield flow_metadata.TIMES, times

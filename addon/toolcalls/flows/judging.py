@@ -88,7 +88,9 @@ def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
         except (CodingError, LookupError) as error:
             raise ReplyNotParsed(f"its reply cannot be read: {error}") from error
     original, client = flow_metadata.original_request_body(flow), flow_metadata.recognised_client(flow)
-    plan = plan_for(wire, flow.request, config, original, recognised=client)
+    plan = plan_for(
+        wire, flow.request, config, original, recognised=client, reasons_first=flow_metadata.reasons_first(flow)
+    )
     if not plan.may_block and form_of(wire, flow.request, flow.response) is None:
         raise ReplyNotParsed("it has no reply that can be read")
     if plan.may_block and (charset := unreadable_charset(flow.response, form)) is not None:
@@ -99,7 +101,9 @@ def recorded(flow: http.HTTPFlow, config: Config) -> Recorded:
 def _error(flow: http.HTTPFlow, wire: Wire, config: Config, body: bytes, status: int) -> Recorded:
     """An error that quotes what the model wrote, also one that was answered with a reply."""
     original, client = flow_metadata.original_request_body(flow), flow_metadata.recognised_client(flow)
-    plan = plan_for(wire, flow.request, config, original, recognised=client)
+    plan = plan_for(
+        wire, flow.request, config, original, recognised=client, reasons_first=flow_metadata.reasons_first(flow)
+    )
     answered = flow_metadata.answered_status(flow)
     return Recorded(plan, plan.form_asked_for(), body, cut=False, error=status if answered is None else answered)
 

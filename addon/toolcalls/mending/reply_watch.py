@@ -34,6 +34,7 @@ class MessageWatch:
         self.head = ""
         self.says = False  # there is text that is more than white space
         self.closed_nothing = False  # its text closes reasoning that nothing opened
+        self.drafts: list[str] = []  # calls that were made of such reasoning before it was known to be some
         self.natives = 0  # native calls, also those without a name
         self.lifted = 0  # calls that were made of its text
         self.moves = False  # reasoning at its beginning is moved to its field, and whoever does it says what is text
@@ -179,7 +180,10 @@ class ReplyWatch:
                 "tool_calls" in reasons
             ):
                 yield _note("finish_promises_calls")
-            if message.begins_with_reasoning or message.closed_nothing:
+            if message.closed_nothing:
+                drafts = f"; {message.drafts[0][:80]} was called in it, and stays called" if message.drafts else ""
+                yield _note("reasoning_in_text", f"{_UNOPENED}{drafts}")
+            elif message.begins_with_reasoning:
                 yield _note("reasoning_in_text")
         silent = not (calls or message.says or message.has_other or self._unread)
         if not silent or self._error is not None or latest in _NO_ANSWER:
@@ -203,6 +207,11 @@ class ReplyWatch:
         return f"finish {_word(latest)}, {counted}, {message.reasoned:,} characters of reasoning"
 
 
+def says_unopened(note: Note) -> bool:
+    """Whether a note says that the text closes reasoning that nothing in it opened."""
+    return note.rule == "reasoning_in_text" and note.text.startswith(_UNOPENED)
+
+
 def _word(reason: str) -> str:
     return reason[:40] or "none"
 
@@ -211,6 +220,7 @@ def _note(code: ReplyDefect, more: str = "") -> Note:
     return Note(code, more or _TEXTS[code], warns=True)
 
 
+_UNOPENED = "the text closes reasoning that nothing in it opened"
 _TEXTS: dict[ReplyDefect, str] = {
     "no_finish": "the reply ended without a finish reason",
     "finish_promises_calls": "the finish reason is that of calls, and there is none",

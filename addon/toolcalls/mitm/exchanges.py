@@ -115,6 +115,7 @@ class Exchanges:
         if plan.request is not None and flow_metadata.original_request_body(flow) is None:
             flow_metadata.replace_request_body(flow, *plan.request)
         flow_metadata.store_recognised_client(flow, plan.recognised)
+        flow_metadata.store_reasons_first(flow, plan.reasons_first)
         log_losses(flow, plan)
 
     def _plan(self, flow: http.HTTPFlow) -> ExchangePlan | None:
@@ -131,6 +132,7 @@ class Exchanges:
                 plan = plan_for(
                     wire, flow.request, config_file.current(), original, self._reporter.memory.calls,
                     self._reporter.memory.clients if flow.live else None, flow_metadata.recognised_client(flow),
+                    reasons_first=flow_metadata.reasons_first(flow),
                 )  # fmt: skip
         except ReplyNotParsed as reason:
             logger.info(f"{exchange_label(flow)}: the reply is forwarded unparsed: {report.visible(str(reason))}")

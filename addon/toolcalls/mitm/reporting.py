@@ -13,6 +13,7 @@ from toolcalls.flows.websocket.turns import store_report, turn_reports
 from toolcalls.insight import report
 from toolcalls.insight.agents import agent_named
 from toolcalls.insight.redaction import redacted_text, redacted_url
+from toolcalls.mending.reply_watch import says_unopened
 from toolcalls.mitm.log_line import log_line
 from toolcalls.mitm.options import Options
 from toolcalls.mitm.run_totals import RunTotals
@@ -44,6 +45,8 @@ class Reporter:
         held     the report that the file holds, for a reply from a file; None where it holds none
         """
         self.memory.keep(self.memory.calls.reply_ended(exchange))
+        unopened = any(map(says_unopened, (note for _, note in exchange.notes)))
+        self.memory.clients.reply_ended(exchange, reasons_first=unopened)
         data = report.make_report(exchange, model=exchange.call_policy.request.model)
         if held is LIVE:
             self.totals.add(data)

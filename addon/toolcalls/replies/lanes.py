@@ -211,8 +211,15 @@ class Lanes:
             if verdict.dialect is not None and verdict.status in {"lifted", "lowered", "blocked"}:
                 self._message(number).lifted += 1
         for number, one in self.frames.items():
-            if one.lane.reader.unopened.closed_nothing:
-                self._message(number).closed_nothing = True
+            unopened = one.lane.reader.unopened
+            if unopened.closed_nothing:
+                message = self._message(number)
+                message.closed_nothing = True
+                message.drafts += [
+                    verdict.name or "a tool"
+                    for lane, verdict in self.verdicts
+                    if lane == number and verdict.status == "lifted" and verdict.start < (unopened.began_inside or 0)
+                ]
         said = {(number, note.rule) for number, note in self.notes}  # of what was mended
         found = [one for one in self._watch.notes() if (one[0], one[1].rule) not in said]
         return [*found, *self._possible_losses()]

@@ -1,5 +1,7 @@
 """Remembers which sessions a client pattern has matched: a client stays what it is, whatever a later request shows.
 
+It also remembers the sessions whose model begins in reasoning, which clients often leave out of the history.
+
 Agents send side requests of other headers and without their prompt. What such a request declares still outranks what is
 remembered here (`evidence.decide`). The session is the one that a header names, else the one that the body names, else
 all requests to one host whose conversation begins with the same words of the user.
@@ -8,6 +10,7 @@ all requests to one host whose conversation begins with the same words of the us
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
+from weakref import WeakKeyDictionary
 
 from toolcalls.request import Request
 
@@ -28,6 +31,8 @@ class ClientMemory:
     def __init__(self, on_new: Callable[[bytes, str], None] = lambda _session, _matched: None) -> None:
         self._on_new = on_new
         self._matched: OrderedDict[bytes, str] = OrderedDict()
+        self._replies: WeakKeyDictionary[object, bytes] = WeakKeyDictionary()  # the sessions of those that are coming
+        self._reason_first: OrderedDict[bytes, None] = OrderedDict()
 
     def remember(self, session: bytes, matched: str) -> None:
         """A request of the session matches a pattern, as `cline (user-agent)`."""
@@ -41,6 +46,24 @@ class ClientMemory:
         self._matched.move_to_end(session)
         while len(self._matched) > _SESSIONS:
             self._matched.popitem(last=False)
+
+    def reply_started(self, session: bytes, reply: object) -> None:
+        """A reply of the session begins."""
+        self._replies[reply] = session
+
+    def reply_ended(self, reply: object, *, reasons_first: bool) -> None:
+        """It has ended. `reasons_first`: it closed reasoning that nothing in it opened, so its model begins in some."""
+        session = self._replies.pop(reply, None)
+        if session is None or not reasons_first:
+            return
+        self._reason_first[session] = None
+        self._reason_first.move_to_end(session)
+        while len(self._reason_first) > _SESSIONS:
+            self._reason_first.popitem(last=False)
+
+    def begins_in_reasoning(self, session: bytes) -> bool:
+        """Whether the model of a session is known to begin in reasoning."""
+        return session in self._reason_first
 
     def recall(self, session: bytes) -> str | None:
         """What an earlier request of the session matched, None for nothing."""
