@@ -1,19 +1,20 @@
-"""A reply of our own making with calls (`wires.answers`)."""
+"""A reply of our own making with calls (`wires.answers`): its stream, and that folded."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import answers
 from toolcalls.wires.answers import Answer, counted
-from toolcalls.wires.openai_responses.items import text_part, thought_item
+from toolcalls.wires.openai_responses.client_stream import ClientStream
+from toolcalls.wires.openai_responses.decoding import Reading
 
 _QUIET = frozenset({"message", "reasoning"})  # items beside which a call may still be missing
 
 
 def whole(answer: Answer) -> bytes:
-    return rawjson.written(_completed(_response(answer), [*_items(answer)], answer))
+    items = _client(answer, folded=True).items_of(answer.events())
+    return rawjson.written(_completed(_response(answer), items, answer))
 
 
 class Answering(answers.Answering):
@@ -43,66 +44,28 @@ class Answering(answers.Answering):
         """The events of the answer; None also where an item is open, whose end nobody knows."""
         if self.answered or None in self._items.values():
             return None
-        numbered = self._number >= 0
-        events = enumerate(self._events(answer), self._number)
-        return [rawjson.written({**event, **({"sequence_number": at} if numbered else {})}) for at, event in events]
+        return [rawjson.written(event) for event in self._events(answer)]
 
-    def _events(self, answer: Answer) -> Iterator[Fields]:
+    def _events(self, answer: Answer) -> list[Fields]:
         response = self._response
+        client = _client(answer)
+        client.begin_frame({} if self._number < 0 else {"sequence_number": self._number})
         if response is None:
             response = _response(answer)
-            yield {"type": "response.created", "response": response}
-            yield {"type": "response.in_progress", "response": response}
+            client.send("response.created", response=response)
+            client.send("response.in_progress", response=response)
         items = [self._items[place] for place in sorted(self._items)]
-        place = max(self._items, default=-1) + 1
-        for item in _items(answer):
-            yield from _item_events(item, place)
-            items.append(item)
-            place += 1
-        yield {"type": "response.completed", "response": _completed(response, items, answer)}
+        client.next = max(self._items, default=-1) + 1
+        items += client.items_of(answer.events())
+        client.send("response.completed", response=_completed(response, items, answer))
+        return client.out
 
 
-def _item_events(item: Fields, place: int) -> Iterator[Fields]:
-    at = {"output_index": place, "item_id": item["id"]}
-    kind = item["type"]
-    empty: Fields = {"arguments": ""} if kind == "function_call" else {"content": []}
-    begun = {**item, **empty, **({} if kind == "reasoning" else {"status": "in_progress"})}
-    yield {"type": "response.output_item.added", "output_index": place, "item": begun}
-    if kind == "function_call":
-        named = {**at, "name": item["name"]}
-        yield {"type": "response.function_call_arguments.delta", **at, "delta": item["arguments"]}
-        yield {"type": "response.function_call_arguments.done", **named, "arguments": item["arguments"]}
-    else:
-        (part,) = item["content"]
-        part_at = {**at, "content_index": 0}
-        event = "reasoning_text" if kind == "reasoning" else "output_text"
-        more: Fields = {} if kind == "reasoning" else {"logprobs": []}
-        if kind == "message":
-            opened = {**part, "text": ""}
-            yield {"type": "response.content_part.added", **part_at, "part": opened}
-        yield {"type": f"response.{event}.delta", **part_at, "delta": part["text"], **more}
-        yield {"type": f"response.{event}.done", **part_at, "text": part["text"], **more}
-        if kind == "message":
-            yield {"type": "response.content_part.done", **part_at, "part": part}
-    yield {"type": "response.output_item.done", "output_index": place, "item": item}
-
-
-def _items(answer: Answer) -> Iterator[Fields]:
-    if answer.reasoning:
-        yield thought_item(f"rs_{answer.digest}", answer.reasoning)
-    if answer.text:
-        content = [text_part({}, answer.text)]
-        about = {"id": f"msg_{answer.digest}", "type": "message", "status": "completed", "role": "assistant"}
-        yield {**about, "content": content}
-    for index, call in enumerate(answer.calls):
-        yield {
-            "id": f"fc_{answer.digest}{index}",
-            "type": "function_call",
-            "status": "completed",
-            "call_id": call.id,
-            "name": rawjson.string(call.name),
-            "arguments": rawjson.string(call.arguments),
-        }
+def _client(answer: Answer, *, folded: bool = False) -> ClientStream:
+    """What the client gets of the answer. Its ids are made of the answer's own, so none was in the stream before."""
+    reading = Reading()
+    reading.reply_id = answer.digest
+    return ClientStream(reading, folded=folded)
 
 
 def _response(answer: Answer) -> Fields:

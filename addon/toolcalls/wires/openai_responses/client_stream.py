@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from toolcalls.events import CallStart, Text
+from toolcalls.events import CallStart, Event, Text
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, merge_texts
@@ -131,6 +131,13 @@ class ClientStream(ContentBlocks):
         for lane, event in merge_texts(parts):
             if natives or not (isinstance(event, CallStart) and event.dialect is None):
                 self.event(lane, event)
+
+    def items_of(self, events: Iterable[Event]) -> list[Any]:
+        """Send what these events make, all of it; returns the items."""
+        self.emit((0, event) for event in events)
+        self.close()
+        self.close_own()
+        return self.slot
 
     def _start(self, block: Block, opener: Fields | None, call: CallStart | None) -> None:  # noqa: ARG002
         self.end_message()
