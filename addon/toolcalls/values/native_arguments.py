@@ -48,6 +48,15 @@ class NativeArguments:
         came, left = self._kept
         return "".join(came), "".join(left)
 
+    def takes(self, piece: str) -> bool:
+        """Take a piece that stays inside the object, as it came; False: `feed` must take it."""
+        if self._end is None or self.whole or self._string is not None or not self._mends or not piece:
+            return False
+        if "}" in piece:
+            return False
+        self._keep(piece, self._inside(piece))
+        return True
+
     def feed(self, piece: str) -> str:
         """The next piece; returns what of it leaves."""
         if not piece:

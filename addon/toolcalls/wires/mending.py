@@ -138,6 +138,10 @@ class CallArguments:
         """The arguments as they came and as they left so far; None where they were not kept."""
         return ("".join(self._came), "".join(self._left)) if self._room >= 0 else None
 
+    def takes(self, piece: str) -> bool:
+        """Take a piece where only the protocol is mended, and it leaves as it came; False: `feed` must take it."""
+        return self._mending.values is None and self._native.takes(piece)
+
     def feed(self, piece: str) -> str:
         """As `NativeArguments.feed`; where values are mended, what leaves has mended ones."""
         left = self.plain = self._native.feed(piece)

@@ -1,5 +1,6 @@
 """The stages of a reply's way, in the order in which `plan.py` puts them into a row.
 
+    mend    native calls as they should have come, of all lanes of a reply (in front of the lanes, on events as decoded)
     read    text → call events; a native call ends the text before it (`lane.py`, which drives the others)
     thoughts  reasoning in tags, with which a message begins, goes to its field
     act     processors: rules, loop guard, reactors, filters

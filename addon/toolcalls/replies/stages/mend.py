@@ -121,7 +121,7 @@ class Mend[Frame]:
     def feed(self, frame: Frame, payload: bytes | None, parts: list[Part]) -> list[Known[Frame]]:
         """A frame with its events; returns the frames whose events are known by now."""
         self.latest = False
-        if self._over:
+        if self._over or (not self._waiting and len(parts) == 1 and self._is_sound(*parts[0])):
             return [Known(frame, parts, changed=False)]
         waiting = self._of(frame, parts)
         self.latest = waiting.plain.changed or waiting.meant.changed
@@ -145,6 +145,16 @@ class Mend[Frame]:
         return [one.meant if meant else one.plain for one in waiting]
 
     # One event
+
+    def _is_sound(self, lane: int, event: Event) -> bool:
+        """Whether the only event of a frame is the usual one, a piece that is sound. If so, it has been taken."""
+        if not isinstance(event, CallPiece) or event.update is not None or event.entry < 0:
+            return False
+        key = self._message_of(lane), event.index
+        call = self.calls.get(key)
+        if call is None or key in self._noticed or key in self._as_they_came:
+            return False
+        return call.arguments.takes(event.json)
 
     def _of(self, frame: Frame, parts: list[Part]) -> _Waiting[Frame]:
         self._started.clear()

@@ -15,7 +15,6 @@ To a client that declares its tools as `functions`, the first lifted call of a m
     choices       the content of a choice, and why it ended
     entry_places  where SDKs put the entries of `tool_calls`
     decoding      a reply's frames as events
-    mending       damaged native calls, as they should have come
     answer        a reply of our own making, for an error that quotes a call
     stream        a stream's chunks, written again
     whole         a reply that comes as one body
