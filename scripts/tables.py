@@ -38,7 +38,7 @@ from toolcalls.insight.vocabulary.words import (
     STATUSES,
 )
 from toolcalls.mitm.metrics.names import METRICS
-from toolcalls.shapes import Form
+from toolcalls.shapes import Form, Sign
 
 REPO = Path(__file__).parents[1]
 LIBRARY = "recordings/library.yaml"
@@ -164,8 +164,24 @@ def _every_dialect() -> Iterator[str]:
         for name in _of_form(form):
             known, what = about(name), summary(name)
             yield from (f"### `{name}`", "", f"{what[0].upper()}{what[1:]}", "")
+            yield from (f"* Strength of its sign: {_strength(known.sign)}",)
             yield from (f"* Written by: {known.written_by}", f"* Source: {known.source}", f"* Since: {known.since}", "")
             yield from ("~~~text", known.example, "~~~", "")
+
+
+def _strength(sign: Sign) -> str:
+    """How strong a dialect's sign is, and which of its openers are stronger or weaker."""
+    others = [
+        f"{strength} for what begins with {', '.join(f'`{one}`' for one in openers)}"
+        for strength, openers in (("mark", sign.marks), ("rest", sign.rests))
+        if openers
+    ]
+    known = (
+        [f"known for it: models with {', '.join(f'`{one}`' for one in sign.models)} in their name"]
+        if sign.models
+        else []
+    )
+    return "; ".join((sign.strength, *others, *known))
 
 
 def _recordings() -> Iterator[str]:

@@ -389,7 +389,7 @@ def test_dialects() -> None:
     found = json.loads(toolcalls("dialects", "--json").stdout)
     assert {"invoke", "tagged"} <= {row["name"] for row in found}
     assert all(row["about"] and row["reads"] is True for row in found)
-    fields = ("written_by", "source", "since", "example")
+    fields = ("strength", "written_by", "source", "since", "example")
     assert all(row[field] for row in found for field in fields)
     shown = {line[:16].strip() for line in rows if line.startswith("    ")}
     assert {field.replace("_", " ") for field in fields} <= shown

@@ -71,9 +71,10 @@ FILES = {
         channels containers spaced_closers words writable | arguments | json | code headers tags
     """,
     "reading": """
-        echo_watch open_text opener_tables policy unknown_forms | candidate open_calls shown_text | consumed limits
-        | waiting_calls | ledger | block invented_results wrappers | openers reasoning_tags stray_closers
-        | place unopened_reasoning
+        echo_watch open_text opener_tables strength | policy unknown_forms | candidate earlier_turns open_calls
+        shown_text
+        | consumed limits | waiting_calls | ledger | block invented_results wrappers | openers reasoning_tags
+        stray_closers | place unopened_reasoning
         | attempts only_call passing | between | reader
     """,
     "mending": "error_texts markup mended reasoning_calls | defects quoted_forms reply_watch | names quoted_replies",

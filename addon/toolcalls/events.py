@@ -189,6 +189,7 @@ Reason = Literal[
     "look_alike",
     "multiple_calls",
     "missing_argument",
+    "weak_sign",
     "not_terminal",
     "not_alone",
     "code",

@@ -26,6 +26,7 @@ Taken = Literal[
     "duplicate",
     "undeclared_arguments",
     "no_arguments",
+    "weak_sign",
 ]
 Required = Literal["complete", "arguments", "terminal", "line_start"]
 # What is mended of a reply that arrives damaged.

@@ -49,7 +49,7 @@ def missing(name: str, source: str) -> list[str]:
 
 
 def test_every_field_has_a_word_on_what_to_write() -> None:
-    optional = {"call", "one_call", "since"}
+    optional = {"call", "one_call", "sign", "since"}
     assert set(About.__dataclass_fields__) - optional == set(FIELDS)
 
 
@@ -85,7 +85,8 @@ def test_its_example_is_read_as_the_call_it_claims(name: str) -> None:
     known = about(name)
     claimed: dict[str, Any] = json.loads(known.call.arguments)
     properties = {key: {"type": "array" if isinstance(value, list) else "string"} for key, value in claimed.items()}
-    request = Request(tools=(Tool(known.call.name, {"type": "object", "properties": properties}),))
+    tools = (Tool(known.call.name, {"type": "object", "properties": properties}),)
+    request = Request(tools=tools, model=known.sign.models[0] if known.sign.models else "")
     for dialects in ((name,), None):  # by its name, and among all others
         found = parsed([known.example], CallPolicy(Route(dialects=dialects), request), cut=False)["calls"]
         read = [(call["name"], json.loads(call["arguments"])) for call in found]

@@ -66,7 +66,16 @@ class Books:
         self._scan.take(len(text))
 
     def _open(self, place: str) -> None:
-        self._block = Block(self._ledger, "invoke", place or self._place, begins_line=True, **self._whole)
+        self._block = Block(
+            self._ledger,
+            "invoke",
+            place or self._place,
+            begins_line=True,
+            asked=(),
+            refused=None,
+            frames=True,
+            **self._whole,
+        )
 
     @property
     def _calls(self) -> Block:

@@ -14,7 +14,7 @@ from inspect import getdoc
 from pkgutil import iter_modules
 
 from toolcalls.dialects.marker import Marker
-from toolcalls.shapes import About, Dialect
+from toolcalls.shapes import About, Dialect, Sign
 
 # Tried before all others that share an opener: what they look for, the others would read as something else.
 FIRST = ("json_behind_word", "mixed_marks")
@@ -87,6 +87,12 @@ def about(name: str) -> About:
     """What the dialect's file declares as `ABOUT`."""
     declared: About = import_module(f"{__name__}.{name}").ABOUT
     return declared
+
+
+@cache
+def sign_of(name: str) -> Sign:
+    """By what a dialect's calls are known."""
+    return about(name).sign if name in all_dialects() else Sign()
 
 
 def summary(name: str) -> str:

@@ -6,11 +6,12 @@ be in the message.
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import About
+from toolcalls.shapes import About, Sign
 from toolcalls.shapes.code.codecalls import CodeCalls
 
 ABOUT = About(
     form="Python",
+    sign=Sign(strength="form"),
     written_by="GLM and small models, where nothing marks their calls",
     source="mrwogu/factory-droid-openai PR#36, bolna-ai/bolna PR#826",
     example="""\

@@ -7,11 +7,12 @@ Also read: `parameters`, `args` or `input` for the arguments, `tool`, `tool_name
 other key is data, and one whose arguments are a schema declares a tool: neither is a call.
 """
 
-from toolcalls.shapes import About
+from toolcalls.shapes import About, Sign
 from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
+    sign=Sign(strength="form"),
     written_by=(
         "small models whose server has no template for them, and models under the generic templates of Llama 3, "
         "llama.cpp and Ollama"

@@ -5,7 +5,7 @@ The tool `directly-answer` means that there is no call. The fence is the dialect
 
 from collections.abc import Sequence
 
-from toolcalls.shapes import About, Call, CallSink, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, OpenerPlace, Sign
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.closing import take_closer, take_surplus
@@ -17,6 +17,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="arrays behind a mark",
+    sign=Sign(strength="form"),
     written_by="Cohere's Command R and R+",
     source="the tool use prompt of https://huggingface.co/CohereLabs/c4ai-command-r-plus",
     example="""\

@@ -6,7 +6,7 @@ holds `END_ARG` alone, typed by its schema.
 
 import re
 
-from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Grammar, Sign, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.tags.raw import line_end
 from toolcalls.shapes.words import MAX_WORD, NAME, check_name, word
@@ -17,6 +17,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
+    sign=Sign(strength="rest", marks=("```tool",)),
     written_by="models without native calls, under Continue's prompt",
     source=(
         "the system message tools of https://github.com/continuedev/continue (`SystemMessageToolCodeblocksFramework`)"

@@ -7,7 +7,7 @@ closers with an escaped slash (`<\\/parameter>`), without it (`<parameter>`), or
 and directly in front of a parameter. The forms without damage are asked first.
 """
 
-from toolcalls.shapes import About, Call, CallSink, Grammar
+from toolcalls.shapes import About, Call, CallSink, Grammar, Sign
 from toolcalls.shapes.tags.lost_tags import LostTags
 from toolcalls.shapes.tags.opening_tag import Head
 from toolcalls.shapes.words import check_name
@@ -17,6 +17,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="invoke",
+    sign=Sign(strength="rest", alone=True),
     written_by="servers and models that lose parts of tags",
     source="public reports (QwenLM/qwen-code #10700, kdeps/kdeps #872)",
     example="""\

@@ -4,11 +4,12 @@ The fence says `json`, that it holds calls (`tool_use`), or nothing. The JSON is
 `bare_json` reads it. A fence with anything else in it is a code block.
 """
 
-from toolcalls.shapes import About
+from toolcalls.shapes import About, Sign
 from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
+    sign=Sign(strength="form"),
     written_by="Qwen2.5-Coder and other models without a template for calls",
     source="omlx #2565, hermes-agent PR#83023",
     example="""\

@@ -5,12 +5,13 @@ could be prose, so it counts only at the start of a line, with the name of a dec
 a whole `<parameter=K>`.
 """
 
-from toolcalls.shapes import About
+from toolcalls.shapes import About, Sign
 from toolcalls.shapes.tags.form import FunctionTags
 from toolcalls.shapes.tags.opening_tag import Head
 
 ABOUT = About(
     form="function tags",
+    sign=Sign(strength="form"),
     written_by="Qwen's coding models, and servers that cut off the beginning of their calls",
     source="public reports (QwenLM/qwen-code #10692, signalnine/q27 #24, NousResearch/hermes-agent #1883)",
     example="""\

@@ -6,7 +6,7 @@ for it follows; a Python prompt (`>>> f()`) does not.
 
 import re
 
-from toolcalls.shapes import About, Call, CallSink, Grammar
+from toolcalls.shapes import About, Call, CallSink, Grammar, Sign
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, checked, json_call
 from toolcalls.shapes.words import word
@@ -15,6 +15,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="header and JSON",
+    sign=Sign(strength="form"),
     written_by="MeetKai's functionary v3.2",
     source="https://github.com/MeetKai/functionary",
     example="""\

@@ -1,10 +1,11 @@
 """`functiongemma`: FunctionGemma's notation, the forerunner of Gemma 4's."""
 
-from toolcalls.shapes import About
+from toolcalls.shapes import About, Sign
 from toolcalls.shapes.code.delimited_object import DelimitedObject
 
 ABOUT = About(
     form="notations",
+    sign=Sign(rests=("call:",), alone=True),
     written_by="Google's FunctionGemma",
     source="https://ai.google.dev/gemma/docs/functiongemma/formatting-and-best-practices",
     example="""\

@@ -7,13 +7,14 @@ same.
 
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, CallSink
+from toolcalls.shapes import About, CallSink, Sign
 from toolcalls.shapes.code.delimited_object import DelimitedObject
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="notations",
+    sign=Sign(rests=("call:",), alone=True),
     written_by="Google's Gemma 4",
     source="chat_template.jinja of https://huggingface.co/google/gemma-4-31B-it",
     example="""\

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from toolcalls.shapes import About, Call, CallSink
+from toolcalls.shapes import About, Call, CallSink, Sign
 from toolcalls.shapes.code.delimited_object import DelimitedObject
 from toolcalls.shapes.words import NAME, word
 from toolcalls.text.scanner import Scanner, Step
@@ -17,6 +17,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="notations",
+    sign=Sign(strength="rest", alone=True),
     written_by="Gemini and Gemma 4, where a server takes the special tokens away",
     source="public reports",
     example="""\

@@ -6,13 +6,14 @@ Only the name of a declared tool, at the start of a line, begins one. It is read
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink
+from toolcalls.shapes import About, Call, CallSink, Sign
 from toolcalls.shapes.tags.pair_form import PairForm
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="keys and values",
+    sign=Sign(strength="form"),
     written_by="servers that remove the special token of `glm_xml` and leave the rest",
     source="dynamo PR#10144",
     example="""\

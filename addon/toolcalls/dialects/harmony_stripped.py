@@ -8,17 +8,19 @@ its headers so (openai/codex #15822, livekit/agents-js #1632).
 
 import re
 
-from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace, Sign
 from toolcalls.shapes.channels import take_up_to
 from toolcalls.shapes.json.json_arguments import checked, json_call
 from toolcalls.shapes.json.json_values import whole_value
 from toolcalls.shapes.json.strict_calls import calls_meant
+from toolcalls.shapes.words import character
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="channels",
+    sign=Sign(marks=("to=functions.", "to=multi_tool_use."), rests=("to=",), alone=True),
     written_by="servers that remove gpt-oss's special tokens",
     source="Rapid-MLX #480",
     example="""\
@@ -56,6 +58,7 @@ _CALLS = (
     *(f"{before}to={_PARALLEL}" for before in ("", "commentary ")),
 )
 _FRAMES = ("assistantfinal", "assistantanalysis", "assistantcommentary")
+_SPOKEN = re.compile(r"[^\W_]|[*#\[{<\"“$(]")  # what a message begins with
 _BREAKS = (*_FRAMES, *_CALLS, "<|end|>", "<|start|>", "<|call|>")
 _TOKENS = ("<|call|>", "<|end|>", "<|return|>")
 
@@ -89,6 +92,8 @@ class _Stripped(Grammar):
             frame = yield from self._frame(scan, space)
             if frame is None or not sink.may_remove_frame():
                 return begun or spoken
+            if not (begun or spoken) and _SPOKEN.match((yield from character(scan, len(frame)))) is None:
+                return False  # a word of some prose, which no text runs into
             scan.take(space + len(frame))
             sink.mark_frame()
             spoken = True

@@ -8,11 +8,12 @@ declared.
 import re
 from dataclasses import dataclass
 
-from toolcalls.shapes import About
+from toolcalls.shapes import About, Sign
 from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",
+    sign=Sign(strength="form"),
     written_by="servers that cut off the beginning of Mistral's and DeepSeek's calls",
     source="public reports",
     example="""\

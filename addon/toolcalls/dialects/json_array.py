@@ -3,11 +3,12 @@
 Its objects are read as those of `bare_json` are, and every one must be a call.
 """
 
-from toolcalls.shapes import About
+from toolcalls.shapes import About, Sign
 from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
+    sign=Sign(strength="form"),
     written_by="models that were trained on several forms of it, where a server has no template for them",
     source="public reports",
     example="""\

@@ -8,7 +8,7 @@ or in the singular; a name with neither counter, mark nor JSON after it is no ca
 import re
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, CallSink
+from toolcalls.shapes import About, CallSink, Sign
 from toolcalls.shapes.headers.name_in_header import Header, Opening
 from toolcalls.shapes.json.json_arguments import call_arguments
 from toolcalls.text.scanner import Scanner, Step
@@ -17,6 +17,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="header and JSON",
+    sign=Sign(rests=("functions.",), alone=True),
     written_by="Moonshot's Kimi K2, K2-Thinking and K2.5",
     source=(
         "docs/tool_call_guidance.md at https://huggingface.co/moonshotai/Kimi-K2-Instruct; vllm PR#38579, #28543 "

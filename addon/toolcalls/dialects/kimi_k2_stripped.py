@@ -6,11 +6,12 @@ Only the name of a declared tool distinguishes it from prose, so it is searched 
 import re
 from dataclasses import dataclass
 
-from toolcalls.shapes import About
+from toolcalls.shapes import About, Sign
 from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",
+    sign=Sign(strength="rest", alone=True),
     written_by="servers that remove Kimi K2's special tokens",
     source="public reports",
     example="""\

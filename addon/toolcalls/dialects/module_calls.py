@@ -9,13 +9,14 @@ only, with a declared name, and with nothing but further calls after it on that 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.shapes import About, Call, CallSink
+from toolcalls.shapes import About, Call, CallSink, Sign
 from toolcalls.shapes.code.codecalls import CodeCalls
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="Python",
+    sign=Sign(strength="rest", alone=True),
     written_by="Gemini, gpt-oss and Kimi, where a server takes the marks around their calls away",
     source="public reports",
     example="""\

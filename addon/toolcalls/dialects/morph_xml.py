@@ -4,7 +4,7 @@ Only declared tools are called. An array is its name repeated or `<item>`s in an
 `<item>` is no call. Everything but the self-closing tag and the array's items is as in `tagged`, which is asked first.
 """
 
-from toolcalls.shapes import About, Call, CallSink, Grammar
+from toolcalls.shapes import About, Call, CallSink, Grammar, Sign
 from toolcalls.shapes.tags.element_values import NAME
 from toolcalls.shapes.tags.self_closing import empty_element, empty_openers
 from toolcalls.shapes.tags.tool_elements import ToolElements
@@ -14,6 +14,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
+    sign=Sign(strength="form"),
     written_by="models under the prompts of ai-sdk-tool-call-middleware and senpi",
     source="ai-sdk-tool-call-middleware #67",
     example="""\

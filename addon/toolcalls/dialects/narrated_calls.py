@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.events import Repair
-from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace
+from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace, Sign
 from toolcalls.shapes.json.brokenjson import skip_json
 from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.json_arguments import argument_object, is_double_encoded, written_arguments
@@ -21,6 +21,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
+    sign=Sign(strength="rest", alone=True),
     written_by="Kimi K3 behind gateways that write past calls down as sentences",
     source="OmniRoute PR#12721",
     example="""\

@@ -4,11 +4,12 @@ A call as the argument of another is no literal, so such a message is no call. W
 `<bot_end>`, the model goes on with a `Thought:`, and that is text after the call.
 """
 
-from toolcalls.shapes import About
+from toolcalls.shapes import About, Sign
 from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
+    sign=Sign(strength="form"),
     written_by="NexusRaven 2",
     source="https://huggingface.co/Nexusflow/NexusRaven-V2-13B",
     example="""\

@@ -3,11 +3,12 @@
 Arguments have names, values are Python literals.
 """
 
-from toolcalls.shapes import About
+from toolcalls.shapes import About, Sign
 from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
+    sign=Sign(strength="form"),
     written_by="Llama 3.2 and 4, ToolACE, and small models under a prompt that teaches it",
     source="https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_2/ (zero-shot function calling)",
     example="""\

@@ -8,7 +8,7 @@ only for a tool with exactly one parameter, or where it says that there is none.
 import re
 from typing import NamedTuple
 
-from toolcalls.shapes import About, CallSink
+from toolcalls.shapes import About, CallSink, Sign
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.headers.name_in_words import NameInWords
 from toolcalls.shapes.json.call_keys import ARGUMENTS, NAMES
@@ -23,6 +23,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
+    sign=Sign(strength="form"),
     written_by=(
         "models under the prompts of LangChain, LlamaIndex, CrewAI and Qwen-Agent, and models that have seen them"
     ),

@@ -6,7 +6,7 @@ the start of a line only, directly in front of an object or of a declared tool w
 for tags with names in them.
 """
 
-from toolcalls.shapes import About, Call, CallSink, Grammar
+from toolcalls.shapes import About, Call, CallSink, Grammar, Sign
 from toolcalls.shapes.headers.name_in_element import NAME_ELEMENTS, NameInElement
 from toolcalls.shapes.json.marked_json import MarkedJson
 from toolcalls.shapes.tags.pair_form import PairForm
@@ -15,6 +15,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
+    sign=Sign(strength="rest", alone=True),
     written_by="servers that take the beginning of each tag away",
     source="public reports",
     example="""\

@@ -12,7 +12,7 @@ import json
 import re
 from typing import Any
 
-from toolcalls.shapes import About, CallSink
+from toolcalls.shapes import About, CallSink, Sign
 from toolcalls.shapes.tags.element_values import SchemaPlace
 from toolcalls.shapes.tags.tool_elements import ToolElements
 from toolcalls.shapes.tags.undeclared_parameters import undeclared_elements
@@ -22,6 +22,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
+    sign=Sign(strength="form"),
     written_by=(
         "models under the prompts of Cline, Roo Code and Kilo Code, and models that were trained on such transcripts"
     ),

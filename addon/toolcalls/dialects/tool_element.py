@@ -4,7 +4,7 @@ In `<toolcall>` tags it is `picoclaw`. It counts only for a declared tool, and w
 its parameters: any other text in such an element is a value (`zeroclaw`, `tagged`).
 """
 
-from toolcalls.shapes import About, CallSink
+from toolcalls.shapes import About, CallSink, Sign
 from toolcalls.shapes.headers.name_in_tag import NameInTag
 from toolcalls.shapes.json.json_arguments import object_of
 from toolcalls.text.scanner import Scanner, Step
@@ -12,6 +12,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
+    sign=Sign(strength="form"),
     written_by="models under small agents' own prompts, and models that mix Cline's tags with JSON",
     source="no model's template; those prompts, and public reports",
     example="""\

@@ -5,11 +5,12 @@ The model writes it right after its reasoning, too. Both forms have a dialect of
 after `[TOOL_CALLS]` by `mistral`: who names this one means both.
 """
 
-from toolcalls.shapes import About
+from toolcalls.shapes import About, Sign
 from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
+    sign=Sign(strength="form"),
     written_by="Salesforce's xLAM 2",
     source="https://huggingface.co/Salesforce/Llama-xLAM-2-8b-fc-r",
     example="""\

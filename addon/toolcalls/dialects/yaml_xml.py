@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
+from toolcalls.shapes import About, Call, CallSink, Grammar, Sign, Unwritable
 from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.shapes.tags.element_values import NAME, SchemaPlace, opening_tags
 from toolcalls.shapes.tags.self_closing import empty_element, empty_openers
@@ -23,6 +23,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
+    sign=Sign(strength="form"),
     written_by="models under the prompts of ai-sdk-tool-call-middleware",
     source="ai-sdk-tool-call-middleware",
     example="""\

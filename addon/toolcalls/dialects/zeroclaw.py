@@ -9,7 +9,7 @@ one of these forms or as a JSON object, and that is what is written.
 
 import re
 
-from toolcalls.shapes import About, Call, CallSink, Grammar
+from toolcalls.shapes import About, Call, CallSink, Grammar, Sign
 from toolcalls.shapes.arguments import Arguments
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
@@ -24,6 +24,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
+    sign=Sign(strength="rest", marks=("```tool_call",), models=("glm",)),
     written_by="GLM in agents of other makers",
     source="zeroclaw's tests, claude-code-router PR#1340",
     example="""\

@@ -42,7 +42,7 @@ def quoted_reply(body: bytes, call_policy: CallPolicy, tools: Toolbox) -> Quoted
     """The reply that an error's body quotes; None where it quotes none, or where it can be read in several ways."""
     if not tools or not call_policy.request.carries_calls:
         return None
-    call_policy = replace(call_policy, lift=True)
+    call_policy = replace(call_policy, lift=True, first=())  # it is the model's text, and no text client has it
     found: dict[tuple[tuple[str, str], ...], QuotedReply] = {}
     for where, text in generations_in(body):
         reply = _reply(where, text, call_policy, tools)

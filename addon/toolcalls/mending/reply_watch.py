@@ -24,6 +24,8 @@ _PAYLOADS = 4  # the last ones, of which one has the usage
 _CUT = frozenset({"length", "content_filter", "failed"})
 _NO_ANSWER = frozenset({"content_filter", "load", "unload"})  # a refusal; Ollama, when it was asked for no reply
 
+MARKS_REMOVED = "marks of the model's template were removed from the text, which makes no call"
+
 type CallsIn = Callable[[str], list[str]]
 
 
@@ -35,6 +37,7 @@ class MessageWatch:
         self.says = False  # there is text that is more than white space
         self.closed_nothing = False  # its text closes reasoning that nothing opened
         self.drafts: list[str] = []  # calls that were made of such reasoning before it was known to be some
+        self.lost_marks = False  # marks of the model's template were taken from its text
         self.natives = 0  # native calls, also those without a name
         self.lifted = 0  # calls that were made of its text
         self.moves = False  # reasoning at its beginning is moved to its field, and whoever does it says what is text
@@ -180,6 +183,8 @@ class ReplyWatch:
                 "tool_calls" in reasons
             ):
                 yield _note("finish_promises_calls")
+            if message.lost_marks and not message.lifted:
+                yield Note("marks_removed", MARKS_REMOVED, mended=True)
             if message.closed_nothing:
                 drafts = f"; {message.drafts[0][:80]} was called in it, and stays called" if message.drafts else ""
                 yield _note("reasoning_in_text", f"{_UNOPENED}{drafts}")

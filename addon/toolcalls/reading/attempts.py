@@ -1,16 +1,19 @@
 """The attempts to read calls from an opener: the dialects that share it are asked one after the other."""
 
 import re
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Sequence
 
-from toolcalls.dialects import DAMAGED, ESCAPED, TENTATIVE, UNLIKELY, replaces_native
+from toolcalls.dialects import DAMAGED, ESCAPED, TENTATIVE, UNLIKELY, replaces_native, sign_of
 from toolcalls.events import Break, Reason
 from toolcalls.reading.block import Block, Quoted
 from toolcalls.reading.candidate import Candidate
+from toolcalls.reading.earlier_turns import EarlierTurns
 from toolcalls.reading.ledger import Ledger
 from toolcalls.reading.openers import Opener
 from toolcalls.reading.place import Place
 from toolcalls.reading.stray_closers import take_stray_closers
+from toolcalls.reading.strength import Shown
+from toolcalls.reading.unopened_reasoning import closes_unopened
 from toolcalls.reading.wrappers import Held, Wrappers
 from toolcalls.shapes import Dialect
 from toolcalls.text.scanner import Scanner
@@ -29,7 +32,16 @@ _IN_STRING = re.compile(r"""["']\Z|^\s*(?://+|#|--)\s*\Z""")
 class Attempts:
     """Lets grammars read. `beside_native`: the reply has native calls."""
 
-    def __init__(self, scan: Scanner, ledger: Ledger, place: Place, wrappers: Wrappers, tools: Toolbox) -> None:
+    def __init__(
+        self,
+        scan: Scanner,
+        ledger: Ledger,
+        place: Place,
+        wrappers: Wrappers,
+        tools: Toolbox,
+        earlier: EarlierTurns,
+    ) -> None:
+        self._earlier = earlier
         self._scan = scan
         self._ledger = ledger
         self._place = place
@@ -42,6 +54,7 @@ class Attempts:
         # A route that names such a dialect means it.
         self._escaped = frozenset() if call_policy.route.dialects or call_policy.takes("escaped") else ESCAPED
         self._wasted = 0  # characters that were read for whole-message dialects and were no call
+        self._own_alone = False  # the client's own dialects are read and no others
         self.beside_native = False
 
     def read(self, opener: Opener) -> Generator[None, None, bool]:
@@ -54,12 +67,14 @@ class Attempts:
         held = self._wrappers.begin_block()
         quoted = at.position.reason()
         begins_line = at.position.line_start or start == at.frame_end
+        frames = at.message_start or at.in_template or (closes_unopened(opener.literal) and not at.marks_left)
         against: Reason | None = None
         reached, broke = start, None
-        for dialect in self._in_order(opener.dialects):
+        for dialect in self._asked(opener.dialects):
             if self._passes_over(dialect, opener, start):
                 continue
             against = quoted or self._speaks_against(dialect, opener, start)
+            asked = ledger.call_policy.asks(dialect.name, sign_of(dialect.name).of(opener.literal))
             block = Block(
                 ledger,
                 dialect.name,
@@ -67,22 +82,30 @@ class Attempts:
                 whole_message=dialect.place == "message",
                 whole_call=dialect.name in DAMAGED,
                 begins_line=begins_line,
+                asked=asked,
+                refused=self._lacks(dialect, opener, asked),
+                frames=frames,
             )
             scan.take(opener.stray)
             own = yield from self._grammar(dialect, block)
+            at.marks_left = at.marks_left or block.marks_left
+            at.in_template = at.in_template or (frames and (block.framed or _is_message(dialect, block)))
             if block.has_call:
                 at.message_start = False
                 return (yield from self._close(block, held, own=own))
             if block.framed:
                 at.message_start = False
                 block.close_frame(own=own)
-                at.frame_end = ledger.text.at
+                at.frame_end = ledger.text.at if at.in_template else at.frame_end
                 return False
             if dialect.place == "message":
                 self._wasted += ledger.text.at - start
             if ledger.text.at > reached:
                 reached, broke = ledger.text.at, ledger.text.broke(start)
             block.give_back()
+        self._own_alone = self._own_alone or (
+            quoted is None and any(one.name in self._first for one in opener.dialects)
+        )
         self._no_block(opener, held, start, against, broke, waited=scan.ended and not ended)
         at.message_start = False
         return False
@@ -147,14 +170,26 @@ class Attempts:
             return "escaped"
         return "beside_native" if self.beside_native and replaces_native(dialect) else None
 
+    def _lacks(self, dialect: Dialect, opener: Opener, asked: tuple[Shown, ...]) -> Reason | None:
+        """What the sign of a dialect lacks here, whatever call comes of it; None for nothing."""
+        if "known" in asked and not self._ledger.call_policy.knows(sign_of(dialect.name)):
+            return None if self._earlier.have(dialect.name) else "weak_sign"
+        return "fenced" if "unfenced" in asked and opener.literal.startswith("```") else None
+
     def _may_stand_in_line(self, dialect: Dialect, opener: Opener, start: int) -> bool:
         """Whether a dialect's call may begin inside a line: one in special tokens. After a message another begins."""
         if dialect.place != "anywhere":
             return False
         return not self._own_line or start == self._place.frame_end or opener.literal.startswith(_MESSAGE_END)
 
-    def _in_order(self, dialects: tuple[Dialect, ...]) -> Iterable[Dialect]:
-        return sorted(dialects, key=lambda one: one.name not in self._first) if self._first else dialects
+    def _asked(self, dialects: tuple[Dialect, ...]) -> Sequence[Dialect]:
+        """The dialects that may read a call here.
+
+        Where a text client's own begin so, no others, and none from there on where they have found no call: what its
+        model writes is read by the client.
+        """
+        own = [one for one in dialects if one.name in self._first]
+        return own if own or self._own_alone else dialects
 
     def _grammar(self, dialect: Dialect, block: Block) -> Generator[None, None, bool]:
         run = dialect.read(self._scan, block, self._tools)
@@ -175,3 +210,8 @@ class Attempts:
 def _likely(opener: Opener) -> Dialect:
     """The dialect that an opener without a call most likely belongs to."""
     return next((dialect for dialect in opener.dialects if dialect.name not in UNLIKELY), opener.dialects[0])
+
+
+def _is_message(dialect: Dialect, block: Block) -> bool:
+    """Whether a block was a message of a template: its call is in special tokens, though it may be declined."""
+    return block.has_call and dialect.place == "anywhere"

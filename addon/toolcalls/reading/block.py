@@ -8,6 +8,7 @@ from toolcalls.events import Reason, Repair
 from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.consumed import Fate
 from toolcalls.reading.ledger import Ledger
+from toolcalls.reading.strength import OpenedKeys, Shown
 
 # Why a call is declined that is one call too many.
 _SURPLUS: frozenset[Reason | None] = frozenset({"multiple_calls", "max_calls"})
@@ -21,6 +22,7 @@ class Block:
     """A `CallSink` for one run of a grammar.
 
     framed        the grammar reported something of a frame
+    marks_left    it found a frame where no message of its template can be: with what is in it, that stays text
     open_wrapper  the closing tags of the wrapper that it left open, () where it read one, None where it has none
     """
 
@@ -33,8 +35,15 @@ class Block:
         whole_message: bool,
         whole_call: bool,
         begins_line: bool,
+        asked: tuple[Shown, ...],
+        refused: Reason | None,
+        frames: bool,
     ) -> None:
         """`place` is what speaks against a call here, None for nothing.
+
+        asked           what its calls must show, by the strength of the dialect's sign
+        refused         what that sign lacks; None for nothing
+        frames          a message of a template may begin here
 
         begins_line     only white space comes before it on its line, or a message's frame right before it
         whole_call      its calls count only when they are complete
@@ -42,7 +51,7 @@ class Block:
                         and calls follows them
         """
         ledger.open(quoted=place not in {None, "inline", "escaped", "beside_native"})
-        self.framed = False
+        self.framed = self.marks_left = False
         self.open_wrapper: tuple[str, ...] | None = None
         self._ledger = ledger
         self._call_policy = ledger.call_policy
@@ -51,6 +60,9 @@ class Block:
         self._whole_message = whole_message
         self._whole_call = whole_call
         self._begins_line = begins_line
+        self._asked = asked
+        self._refused = refused
+        self._frames = frames
         self._first: Candidate | None = None
         self._start = (
             ledger.text.at
@@ -149,11 +161,17 @@ class Block:
         candidate.body = ledger.text.at
         candidate.whole_message = self._whole_message
         last = ledger.ends_message or (self._call_policy.takes_only_calls and self._call_policy.invented(name))
+        candidate.asked = self._asked
+        last = last or "last" in self._asked
         candidate.must_be_last = last or (self._whole_message and not self._call_policy.takes("inline"))
         candidate.in_fence = ledger.in_fence
         candidate.values = None if ledger.values is None else ledger.values.of_call(name, "")
         held = self._whole_message or self._whole_call or self._call_policy.waits(self._place)
-        candidate.held_to_end = held or last
+        candidate.held_to_end = held or last or "complete" in self._asked
+        if "required" in self._asked:
+            candidate.opened = OpenedKeys()
+            candidate.required = frozenset(ledger.tools.required(name))
+            candidate.declared = frozenset(ledger.tools.keys(name))
         ledger.current = candidate
         ledger.limits.reset()
         if respelt:
@@ -180,6 +198,8 @@ class Block:
         ledger.limits.reported_at = ledger.text.at
         if candidate is None or candidate.reason is not None:
             return
+        if candidate.opened is not None:
+            candidate.opened.feed(json)
         limit = ledger.limits.add(candidate, json)
         if candidate.held_to_value and candidate.has_value:
             ledger.take_value(candidate)
@@ -241,14 +261,20 @@ class Block:
     # The dialect's frame (`shapes.CallSink`)
 
     def may_remove_frame(self) -> bool:
-        return self._call_policy.lift and self._call_policy.remove_frames and not self._ledger.quoted
+        if not (self._call_policy.lift and self._call_policy.remove_frames) or self._ledger.quoted:
+            return False
+        self.marks_left = not (self._frames or self._ledger.committed or self._ledger.waiting)
+        return not self.marks_left or self._begins_line
 
     def begins_line(self) -> bool:
         return self._begins_line
 
     def mark_frame(self) -> None:
+        if self.marks_left:
+            self.mark_text()
+            return
         # After a call that waits it goes with the call, or stays.
-        self.framed = True
+        self.framed = self._ledger.text.unframed = True
         if self._ledger.waiting and self._ledger.overflows():
             self._ledger.spill()
         if not self._ledger.waiting:
@@ -261,6 +287,9 @@ class Block:
         self._hold()
 
     def mark_reasoning(self) -> None:
+        if self.marks_left:
+            self.mark_text()
+            return
         self.framed = True
         if self._ledger.waiting:  # reasoning after a call that counts only at the end: then it was none
             self._ledger.decline_waiting("not_terminal", self._start - self._ledger.text.drained)
@@ -278,7 +307,7 @@ class Block:
         refused = None if refused is not None and self._call_policy.takes(refused) else refused
         if not name and refused is None:
             return "not_a_call"
-        reason = (self._call_policy.declines(name, self._place) if name else None) or refused
+        reason = (self._call_policy.declines(name, self._place) if name else None) or refused or self._refused
         if (
             reason is None
             and name not in ledger.tools
@@ -300,7 +329,7 @@ class Block:
     def _break_off(self, candidate: Candidate) -> None:
         """The text ended inside a call. One that was committed stays open (law 6); one that waits is text."""
         ledger = self._ledger
-        if candidate.held_to_value:
+        if candidate.held_to_value and candidate.opened is None:
             ledger.take_value(candidate)
         candidate.reason = "overflow" if ledger.releasing else "cut_off" if ledger.scan.cut else "unclosed"
         if candidate.echoes_to_limit():

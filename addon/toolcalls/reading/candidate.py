@@ -8,6 +8,7 @@ import msgspec
 
 from toolcalls.events import Break, Reason, Repair, Status, Verdict
 from toolcalls.reading.echo_watch import EchoWatch
+from toolcalls.reading.strength import OpenedKeys, Shown
 from toolcalls.values.json_tokenizer import Nesting
 from toolcalls.values.validation import defect_of
 from toolcalls.values.value_mending import ValueMending
@@ -43,6 +44,9 @@ class Candidate:
     size           characters of its argument JSON so far
     collected      characters that its grammar keeps for a piece to come
     nesting        how deep its argument JSON nests
+    asked          what it must show, by the strength of its dialect's sign
+    opened         which of its arguments have begun, while it waits for those that it must have; None where it does not
+    required       the parameters that its tool requires; `declared`: all of them
     echo           compares its text with the request while it waits; None where there is nothing to compare
     broke          where it can be read no further; None for nowhere
     values         mends its values on their way out; None for nothing
@@ -70,6 +74,10 @@ class Candidate:
     size: int = 0
     collected: int = 0
     nesting: Nesting = field(init=False)
+    asked: tuple[Shown, ...] = ()
+    opened: OpenedKeys | None = None
+    required: frozenset[str] = frozenset()
+    declared: frozenset[str] = frozenset()
     echo: EchoWatch | None = None
     broke: Break | None = None
     values: ValueMending | None = None
@@ -91,8 +99,18 @@ class Candidate:
 
     @property
     def has_value(self) -> bool:
-        """Whether the first value of its arguments has begun, by the pieces that were not emitted yet."""
-        return self.size >= _LONGEST_KEY or _FIRST_VALUE.match("".join(self.pieces)) is not None
+        """Whether the first value of its arguments has begun, by the pieces that were not emitted yet.
+
+        Where it must have more (`opened`), those that its tool requires have begun as well.
+        """
+        if self.size < _LONGEST_KEY and _FIRST_VALUE.match("".join(self.pieces)) is None:
+            return False
+        return self.opened is None or (self.opened.keys >= self.required and self.has_parameter)
+
+    @property
+    def has_parameter(self) -> bool:
+        """Whether a declared parameter has begun, where the call must have one before it is one."""
+        return self.opened is None or not self.declared or not self.opened.keys.isdisjoint(self.declared)
 
     @property
     def may_echo(self) -> bool:

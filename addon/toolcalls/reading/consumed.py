@@ -30,6 +30,7 @@ class Consumed:
     shown     text that was shown
     drained   characters of the reply's text whose fate is decided
     blank     they are white space
+    unframed  marks of a template were taken from them
     reasoned  some of them were the model's reasoning, in a frame of its own
     tail      the last of them, as far as they are a call's
     """
@@ -43,7 +44,7 @@ class Consumed:
         self.shown = ShownText(position)
         self.drained = 0
         self.blank = True
-        self.reasoned = False
+        self.unframed = self.reasoned = False
         self.tail = ""
         self._lines = self._line_start = 0  # line ends so far, and the offset behind the last one
 

@@ -208,6 +208,7 @@ class Ledger:
     def take_value(self, candidate: Candidate) -> None:
         """The first value of a call's arguments has begun, or the call will not be read any further."""
         candidate.held_to_value = False
+        candidate.opened = None
         if candidate.waits and not self.waiting.must_wait(candidate):
             self.commit_waiting()
 
@@ -326,7 +327,7 @@ class Ledger:
 
         A call that waits for its first value alone need wait no longer.
         """
-        if self.current is not None and self.current.held_to_value:
+        if self.current is not None and self.current.held_to_value and self.current.has_parameter:
             self.take_value(self.current)
             if self.text.fate is Fate.TAKEN:
                 return

@@ -10,15 +10,17 @@ class Place:
     position       in its Markdown
     message_start  only white space comes before it in its message
     frame_end      the offset after the latest frame of a dialect's messages, -1 for none: there another one begins
+    in_template    a message of a template has been here: behind it others may begin
+    marks_left     marks of such frames are in the text where no message of their template can be
     looked_alike   a tag that is none was in the text: what it holds lacks no opener
     openers        what is looked for from here on
     """
 
-    __slots__ = ("frame_end", "looked_alike", "message_start", "openers", "position")
+    __slots__ = ("frame_end", "in_template", "looked_alike", "marks_left", "message_start", "openers", "position")
     openers: Openers
 
     def __init__(self, position: Position, *, message_start: bool = True) -> None:
         self.position = position
         self.message_start = message_start
         self.frame_end = -1
-        self.looked_alike = False
+        self.in_template = self.marks_left = self.looked_alike = False

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from toolcalls.events import Reason
+from toolcalls.reading.strength import ASKED, Shown
 from toolcalls.request import Request
 from toolcalls.route import PolicyName, Required, Route, Taken
+from toolcalls.shapes import Sign, Strength
 from toolcalls.text.echo import EchoIndex
 from toolcalls.text.patterns import Pattern, Work, any_fullmatch, compiled
 from toolcalls.text.prefilled_data import begins_data
@@ -22,7 +24,16 @@ from toolcalls.text.prefilled_data import begins_data
 TAKE: dict[PolicyName, tuple[Taken, ...]] = {
     "standard": ("escaped",),
     "strict": (),
-    "lenient": ("undeclared", "escaped", "inline", "fenced", "indented_code", "undeclared_arguments", "no_arguments"),
+    "lenient": (
+        "undeclared",
+        "escaped",
+        "inline",
+        "fenced",
+        "indented_code",
+        "undeclared_arguments",
+        "no_arguments",
+        "weak_sign",
+    ),
 }
 REQUIRE: dict[PolicyName, tuple[Required, ...]] = {
     "standard": (),
@@ -45,6 +56,7 @@ class CallPolicy:
     wrappers          elements that the request's prompt shows around calls, by name
     first             the dialects that are asked before all others that share an opener: those of a text client
     alone             a dialect that the route names is read without those that are read with it: as its client does
+    tools_known       the client runs no tools but those that are declared: where it declares none, no name counts
     """
 
     route: Route
@@ -59,6 +71,7 @@ class CallPolicy:
     wrappers: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     alone: bool = False
+    tools_known: bool = False
 
     @cached_property
     def answers_in_json(self) -> bool:
@@ -105,7 +118,7 @@ class CallPolicy:
         """
         if not self.lift:
             return self.unlifted
-        if name not in self._declared and not self.allow_undeclared and not self.takes("undeclared"):
+        if name not in self._declared and not self.allow_undeclared and not self._takes_undeclared:
             return "undeclared" if self._declared else "no_tools"
         if self._allowed is not None and not any_fullmatch(self._allowed, name, self._work):
             return "not_allowed"
@@ -114,6 +127,22 @@ class CallPolicy:
         if place is not None and not self.takes(place):
             return place
         return None
+
+    @property
+    def _takes_undeclared(self) -> bool:
+        """`lenient` takes undeclared names of a client that runs tools; a route may say that its client runs any."""
+        said = self.route.take is not None
+        return self.takes("undeclared") and (said or bool(self._declared) or not self.tools_known)
+
+    def asks(self, dialect: str, strength: Strength) -> tuple[Shown, ...]:
+        """What a call of this dialect must show beyond the conditions, by the strength of its sign."""
+        named = dialect in self.first or (self.route.dialects is not None and dialect in self.route.dialects)
+        return () if named or self.takes("weak_sign") else ASKED[self.route.policy][strength]
+
+    def knows(self, sign: Sign) -> bool:
+        """Whether something beside the text tells a rest from what else is written so: the route, or the model."""
+        model = self.request.model.lower()
+        return sign.alone or self.route.dialects is not None or any(part in model for part in sign.models)
 
     def takes(self, reason: Reason) -> bool:
         """Whether the condition that gives this reason does not count."""

@@ -16,6 +16,7 @@ from toolcalls.events import CallPiece, Event, Markup, Reason, Text
 from toolcalls.reading.attempts import Attempts
 from toolcalls.reading.between import Between
 from toolcalls.reading.candidate import Candidate
+from toolcalls.reading.earlier_turns import EarlierTurns
 from toolcalls.reading.ledger import Ledger
 from toolcalls.reading.only_call import OnlyCall
 from toolcalls.reading.open_calls import open_text_of
@@ -101,7 +102,8 @@ class Reader:
         self._passing = Passing(scan, ledger.text, self._place)
         self.passes = self._passing.passes
         self._between = Between(scan, ledger, self._place, self._passing, self.unopened, self._wrappers)
-        self._attempts = Attempts(scan, ledger, self._place, self._wrappers, self._tools)
+        earlier = EarlierTurns(Reader, call_policy, self._tools)
+        self._attempts = Attempts(scan, ledger, self._place, self._wrappers, self._tools, earlier)
         self.inside = False
         self._run = self._read()
         next(self._run)
@@ -133,6 +135,11 @@ class Reader:
     def inside_call(self) -> bool:
         """Whether the text so far ends inside a block of calls, and not after a whole call of it."""
         return self.inside and (self._ledger.current is None or not self._ledger.current.complete)
+
+    @property
+    def removed_marks(self) -> bool:
+        """Whether marks of a template were taken from the text that belong to no call."""
+        return self._ledger.text.unframed
 
     @property
     def unclosed(self) -> Candidate | None:
@@ -230,7 +237,7 @@ class Reader:
         A call that waits for its first value alone is one from here on, and is read on.
         """
         call = self._ledger.current if self.inside else None
-        if call is not None and call.held_to_value:
+        if call is not None and call.held_to_value and call.has_parameter:
             self._ledger.take_value(call)
             if call.index is not None:
                 return self._events()
@@ -303,7 +310,9 @@ class Reader:
                 scan.take(opener.stray + len(opener.literal))
                 ledger.no_call(candidate)
                 place.message_start = False
-            elif is_closer(opener.literal) and not self.unopened.closes_frame(opener):
+            elif is_closer(opener.literal) and not (
+                (place.marks_left and opener.dialects) or self.unopened.closes_frame(opener)
+            ):
                 orphan = between.reasoning_closer(opener)
             elif opener.literal.startswith(MODULE) and self._position.follows(_LETTER):
                 scan.take(len(MODULE))  # the end of a longer word: that is looked for nowhere
@@ -327,6 +336,8 @@ class Reader:
     def _calls(self, opener: Opener) -> Generator[None, None, bool]:
         """What dialects may begin with stands here. Returns whether white space that follows comes after a call."""
         yield from self.unopened.ends_message(opener)
+        if self.unopened.closed_nothing and not self._place.marks_left:
+            self._place.in_template = True  # all before it was a message of thoughts
         yield from self.unopened.wait(opener, anywhere=self._anywhere)
         if self._only_call is not None:
             yield from self._only_call.wait(opener, message_start=self._place.message_start)

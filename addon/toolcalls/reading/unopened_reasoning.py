@@ -38,6 +38,11 @@ def is_closer(literal: str) -> bool:
     return literal in _CLOSERS
 
 
+def closes_unopened(literal: str) -> bool:
+    """Whether an opener may close a message of thoughts that the prompt has opened."""
+    return literal in _CLOSERS or literal == _CHANNEL
+
+
 class UnopenedReasoning:
     """Whether one text began inside reasoning, as far as is known.
 

@@ -10,6 +10,7 @@ from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.echo_watch import watched
 from toolcalls.reading.limits import CallLimits
 from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.strength import lacking
 from toolcalls.text.scanner import Scanner
 from toolcalls.values.call_index import CallIndex
 from toolcalls.values.conversion import members
@@ -86,7 +87,7 @@ class WaitingCalls:
         return self._call_policy.requires("terminal") or candidate.must_be_last
 
     def declines(self, candidate: Candidate, *, overflows: Callable[[], bool]) -> Reason | None:
-        """Why a complete call is declined: as an echo, a duplicate, or by the demands of `strict`; None if it is not.
+        """Why a complete call is declined: as an echo, a duplicate, or by what its sign or `strict` asks; None if not.
 
         overflows   whether more is held than may be
         """
@@ -100,7 +101,11 @@ class WaitingCalls:
             return "duplicate"
         if candidate.whole_message and policy.requires("complete") and "missing_closer" in candidate.repairs:
             return "fenced"  # of a message that is a fence, the fence's own end is part of the call
-        if policy.requires("arguments"):
-            keys = {key for key, _ in members(arguments)}
-            return None if keys.issuperset(self._tools.required(candidate.name or "")) else "missing_argument"
-        return None
+        asks_all = policy.requires("arguments") or "complete" in candidate.asked
+        if not asks_all and "parameter" not in candidate.asked:
+            return None
+        name, keys = candidate.name or "", {key for key, _ in members(arguments)}
+        reason = lacking(name, keys, self._tools) if "parameter" in candidate.asked else None
+        if reason is not None and not policy.takes(reason):
+            return reason
+        return None if not asks_all or keys.issuperset(self._tools.required(name)) else "missing_argument"

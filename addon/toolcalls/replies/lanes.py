@@ -220,6 +220,8 @@ class Lanes:
                     for lane, verdict in self.verdicts
                     if lane == number and verdict.status == "lifted" and verdict.start < (unopened.began_inside or 0)
                 ]
+            if one.lane.reader.removed_marks:
+                self._message(number).lost_marks = True
         said = {(number, note.rule) for number, note in self.notes}  # of what was mended
         found = [one for one in self._watch.notes() if (one[0], one[1].rule) not in said]
         return [*found, *self._possible_losses()]

@@ -225,6 +225,7 @@ def call_policy_of(route: Route, request: Request, decision: Decision) -> tuple[
         may_start_in_reasoning=lift and may_start_in_reasoning(route, request),
         wrappers=wrappers_in(request) if lift else (),
         first=decision.client_dialects,
+        tools_known=decision.client != "text",
     )
     escaped = escapes_values(route, reading) if lift else None
     return call_policy, Toolbox(tools, infer=route.infer_types and not textual, textual=textual, escaped=escaped)

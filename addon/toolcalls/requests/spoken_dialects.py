@@ -17,7 +17,7 @@ from importlib import import_module
 
 from toolcalls.dialects import FIRST, LAST, all_dialects
 from toolcalls.events import Verdict
-from toolcalls.reading.policy import CallPolicy
+from toolcalls.reading.policy import TAKE, CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request
 from toolcalls.requests.collected_calls import CollectedCalls
@@ -95,7 +95,8 @@ def _used_in(reply: str, prompt: str) -> tuple[tuple[str, ...], ...]:
     tools = _tools_of(prompt)
     if not may_hold_calls(reply, tools):
         return ()
-    reader = Reader(CallPolicy(Route(max_buffer_bytes=4 * _TEXT), Request(), allow_undeclared=True), tools=tools)
+    route = Route(max_buffer_bytes=4 * _TEXT, take=(*TAKE["standard"], "weak_sign"))
+    reader = Reader(CallPolicy(route, Request(), allow_undeclared=True), tools=tools)
     events = [*reader.feed(reply), *reader.finish(cut=False)]
     lifted = [event for event in events if isinstance(event, Verdict) and event.status == "lifted"]
     groups = []

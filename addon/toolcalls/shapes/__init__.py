@@ -61,6 +61,37 @@ Form = Literal[
 ]
 
 
+# How strong the sign is by which a dialect's calls are known (`reading/strength.py` says what each must show besides):
+#   mark   nobody writes it by chance: special tokens, tags whose name says that they are calls
+#   form   a declared name with its parameters, in a form that markup, data and code have as well
+#   rest   what a leak leaves of a form: a name and a sign
+Strength = Literal["mark", "form", "rest"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sign:
+    """By what a dialect's calls are known, as data.
+
+    strength  how strong it is
+    marks     beginnings of openers that are marks all the same
+    rests     beginnings of openers that are rests all the same
+    alone     nobody else writes what is in front of the name in a rest, or right behind it
+    models    parts of the names of models that are known for the rest, in small letters
+    """
+
+    strength: Strength = "mark"
+    marks: tuple[str, ...] = ()
+    rests: tuple[str, ...] = ()
+    alone: bool = False
+    models: tuple[str, ...] = ()
+
+    def of(self, opener: str) -> Strength:
+        """How strong the sign is of what begins with this opener."""
+        if opener.startswith(self.marks):
+            return "mark"
+        return "rest" if opener.startswith(self.rests) else self.strength
+
+
 @dataclass(frozen=True, kw_only=True)
 class About:
     """What a dialect is, as data. Every file in `dialects/` declares one as `ABOUT`.
@@ -68,6 +99,7 @@ class About:
     written_by  the models, agents or servers that write it
     source      where it is documented or was seen: a URL, a public template or parser, issues by number
     example     a text that this dialect reads as exactly the one call in `call`
+    sign        by what its calls are known
     one_call    its clients take one call a message: they drop the others, or end in an error
     since       the version of this project that first had the dialect, where that is not the first one
     """
@@ -77,6 +109,7 @@ class About:
     source: str
     example: str
     call: Call = Call("read_file", '{"path": "src/a.ts"}')  # noqa: RUF009 - it is immutable
+    sign: Sign = Sign()
     one_call: bool = False
     since: str = "0.1.0"
 

@@ -59,6 +59,7 @@ def _record(name: str) -> dict[str, object]:
         "detects": detects(name),
         "about": summary(name),
         "form": known.form,
+        "strength": known.sign.strength,
         "written_by": known.written_by,
         "source": known.source,
         "since": known.since,
@@ -79,6 +80,7 @@ def _table() -> Iterator[str]:
             yield columns + line
             columns = " " * len(columns)
         known = about(name)
+        yield f"    {'strength':10}  {known.sign.strength}"
         for field in ("written_by", "source", "since", "example"):
             label = field.replace("_", " ")
             for line in getattr(known, field).splitlines():

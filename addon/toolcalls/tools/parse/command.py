@@ -129,6 +129,7 @@ def _job(job: Job, arguments: Namespace, route: Route, tools: tuple[Tool, ...]) 
             open_calls=True,
             may_start_in_reasoning=may_start_in_reasoning(asked, request),
             wrappers=wrappers_in(replace(request, tools=with_tools(request.tools, declared))),
+            tools_known="tools" in job,
         ),
         whole="text" in job and "chunk" not in job and arguments.chunk is None,
         cut=job.text("finish", arguments.finish) in _CUT,
