@@ -10,14 +10,21 @@ mark in front of a section's first name, or of an argument's closing one.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import override
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, Unwritable
 from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.channels import ends_first, take_up_to
+from toolcalls.shapes.tags.call_body import NamedBody
+from toolcalls.shapes.tags.call_end import Parameters
+from toolcalls.shapes.tags.content import Verbatim
+from toolcalls.shapes.tags.opening_tag import Tag
+from toolcalls.shapes.tags.tag_patterns import Tags
+from toolcalls.shapes.tags.value_end import BARE
 from toolcalls.shapes.writable import other_value
-from toolcalls.text.scanner import Scanner, Search, Step
+from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members, to_json, to_text
 from toolcalls.values.toolbox import Toolbox
 
@@ -37,14 +44,12 @@ _WRITTEN = r"""(?:"[^"]*"|'[^']*'|[^\s"'=<>|]+)"""  # an attribute's value
 _ELEMENT = re.compile(rf"\s*(?P<element>[\w-]*)(?P<attributes>(?:\s+[\w-]+\s*=\s*{_WRITTEN})*)\s*")
 _BARE = ('call tool="', 'toolscall tool="', f"tools{_SEP}{_OPEN}call ")  # how a section begins that lost its first mark
 _JOINED = re.compile(r"(?:tools|call|message){2,}")  # the names of elements that were closed one after the other
-_LOST = "argument"  # what is left of a value's closing mark, in front of `_SEP`
-_LOST_BEGINS = re.compile(_LOST[0]).search
+_LOST = f"argument{_SEP}"  # what is left of a value's closing mark
 _ATTRIBUTE = re.compile(rf"([\w-]+)\s*=\s*({_WRITTEN})")
 _THOUGHT = re.compile(r"<\|close\|>\s*think\s*<\|sep\|>")
 _OTHER = re.compile(r"<\|open\|>\s*(?:response|think)\s*<\|sep\|>")
 # What a frame is made of; a mark that closes and has no name closes any of them.
 _FRAME = frozenset({"tools", "response", "think", "message", ""})
-_BEHIND_VALUE = ("argument", "/call", "/", "call", "/tools", "/message")
 _JSON_TYPES = frozenset({"number", "integer", "boolean", "object", "array", "null"})
 
 
@@ -70,6 +75,26 @@ class _Mark:
         return not self.opens and self.element in {element, ""}
 
 
+def mark_at(scan: Scanner, ahead: int, *, bare: bool = False) -> Step[_Mark | None]:
+    """The mark that stands `ahead` characters from here, not consumed. `bare`: what is left of an opening one."""
+    opening = yield from scan.among(_BOTH, ahead)
+    if opening is None and bare:
+        opening = ""
+    if opening is None:
+        return None
+    start = ahead + len(opening)
+    stop = yield from scan.find(_SEP, start, start + _MAX_MARK)
+    found = _ELEMENT.fullmatch(scan.text, scan.pos + start, scan.pos + stop)
+    if stop < 0 or found is None or (opening != _CLOSE and not found["element"]):
+        return None
+    element = found["element"]
+    joined = _JOINED.fullmatch(element) is not None
+    if joined:
+        element = next(name for name in ("message", "call", "tools") if element.endswith(name))
+    attributes = {key: _decoded(text.strip("\"'")) for key, text in _ATTRIBUTE.findall(found["attributes"])}
+    return _Mark(opening != _CLOSE, element, attributes, stop + len(_SEP) - ahead, joined)
+
+
 class _Xtml(Grammar):
     name = "kimi_k3"
     place = "anywhere"
@@ -79,7 +104,7 @@ class _Xtml(Grammar):
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """The calls of one section, or one mark of a channel; all of the think channel."""
         bare = (yield from scan.among(_BARE)) is not None
-        mark = yield from self._mark(scan, 0, bare=bare)
+        mark = yield from mark_at(scan, 0, bare=bare)
         if mark is None:
             return False
         if mark.is_("tools") or mark.is_("call"):
@@ -92,30 +117,11 @@ class _Xtml(Grammar):
             yield from self._thought(scan, sink)
         return True
 
-    def _mark(self, scan: Scanner, ahead: int, *, bare: bool = False) -> Step[_Mark | None]:
-        """The mark that stands `ahead` characters from here, not consumed. `bare`: what is left of an opening one."""
-        opening = yield from scan.among(_BOTH, ahead)
-        if opening is None and bare:
-            opening = ""
-        if opening is None:
-            return None
-        start = ahead + len(opening)
-        stop = yield from scan.find(_SEP, start, start + _MAX_MARK)
-        found = _ELEMENT.fullmatch(scan.text, scan.pos + start, scan.pos + stop)
-        if stop < 0 or found is None or (opening != _CLOSE and not found["element"]):
-            return None
-        element = found["element"]
-        joined = _JOINED.fullmatch(element) is not None
-        if joined:
-            element = next(name for name in ("message", "call", "tools") if element.endswith(name))
-        attributes = {key: _decoded(text.strip("\"'")) for key, text in _ATTRIBUTE.findall(found["attributes"])}
-        return _Mark(opening != _CLOSE, element, attributes, stop + len(_SEP) - ahead, joined)
-
     def _thought(self, scan: Scanner, sink: CallSink) -> Step[None]:
         """Reasoning up to its closing mark, or to the next channel. Calls in front of the mark are drafts."""
         drafts = False
         while (yield from take_up_to(scan, _BOTH, sink.mark_reasoning)) is not None:
-            mark = yield from self._mark(scan, 0)
+            mark = yield from mark_at(scan, 0)
             if mark is not None and mark.opens and (mark.is_("tools") or mark.is_("call")) and not drafts:
                 drafts = yield from ends_first(scan, _THOUGHT, _OTHER)
             if mark is not None and drafts and not mark.closes("think"):
@@ -133,7 +139,7 @@ class _Xtml(Grammar):
         damaged = bare
         while True:
             space = yield from scan.space()
-            mark = yield from self._mark(scan, space, bare=bare)
+            mark = yield from mark_at(scan, space, bare=bare)
             bare = False
             if mark is not None and begun and (mark.closes("tools") or mark.is_("/message")):
                 if section and mark.is_("/message"):
@@ -146,111 +152,20 @@ class _Xtml(Grammar):
                 continue
             if mark is None or not mark.is_("call") or not mark.attributes.get("tool"):
                 break
-            if not (yield from self._body_follows(scan, space + mark.length, damaged=damaged and not begun)):
+            if not (yield from _body_follows(scan, space + mark.length, damaged=damaged and not begun)):
                 break
             scan.take(space + mark.length)
             name = sink.begin(mark.attributes["tool"])
             if damaged or mark.joined:
                 sink.note_repair("damaged_tag")
             begun = True
-            if not (yield from self._body(scan, sink, Arguments(sink, tools, name), frozenset(tools.keys(name)))):
+            if not (yield from NamedBody(_FORM, scan, sink, tools, name).read()):
                 return False
         if begun and scan.stops_short((_CLOSE,)):
             if section:
                 sink.note_repair("missing_closer")
             scan.take(scan.rest())
         return begun
-
-    def _body_follows(self, scan: Scanner, ahead: int, *, damaged: bool) -> Step[bool]:
-        """Whether a whole mark that a call goes on with is here, or the text ends.
-
-        damaged   the call's own mark is: then it goes on with an argument or its closer
-        """
-        mark = yield from self._mark(scan, (yield from scan.space(ahead)))
-        if mark is None:
-            return not damaged and scan.stops_short(_BOTH, ahead)
-        if mark.is_("argument") or mark.closes("call"):
-            return True
-        return not damaged and (mark.closes("tools") or mark.is_("call") or mark.is_("/message"))
-
-    def _body(self, scan: Scanner, sink: CallSink, arguments: Arguments, declared: frozenset[str]) -> Step[bool]:
-        """The arguments and the call's closing mark. Returns whether the call is complete.
-
-        declared   the parameters of its tool
-        """
-        given = set[str]()
-        while True:
-            space = yield from scan.space()
-            mark = yield from self._mark(scan, space)
-            if mark is not None and mark.is_("argument"):
-                scan.take(space + mark.length)
-                kind = mark.attributes.get("type")
-                string = None if kind is None else kind not in _JSON_TYPES
-                value = arguments.value(mark.attributes.get("key", ""), string=string)
-                given.add(mark.attributes.get("key", ""))
-                if not (yield from self._value(scan, sink, value, declared - given)):
-                    return False
-                continue
-            if mark is not None and mark.closes("call"):
-                scan.take(space + mark.length)
-            elif scan.cut and mark is None and _is_arriving(scan, space):
-                scan.take(scan.rest())
-                return False
-            else:
-                sink.note_repair("missing_closer")
-            arguments.end()
-            return True
-
-    def _value(self, scan: Scanner, sink: CallSink, value: Value, missing: frozenset[str]) -> Step[bool]:
-        """One value with its closing mark. Returns False when the reply ends before one that counts.
-
-        Without one it ends at the mark of a parameter that is still `missing`, or at the call's end.
-        """
-        while (lost := (yield from _up_to_mark(scan, value))) is not None:
-            if lost and (yield from self._goes_on(scan, lost + len(_SEP))):
-                scan.take(lost + len(_SEP))
-                value.end()
-                sink.note_repair("damaged_tag")
-                return True
-            value.add(scan.take(lost))
-            mark = yield from self._mark(scan, 0)
-            if mark is not None and mark.closes("argument"):
-                if (yield from self._goes_on(scan, mark.length)):
-                    scan.take(mark.length)
-                    value.end()
-                    return True
-                if scan.stops_short((_CLOSE, _OPEN), mark.length):
-                    scan.take(scan.rest())
-                    return False
-            elif mark is not None and (yield from self._is_unclosed(scan, mark, missing)):
-                value.end()
-                sink.note_repair("unclosed_value")
-                return True
-            elif scan.stops_short((_CLOSE,)):
-                scan.take(scan.rest())
-                return False
-            value.add(scan.take(1))
-        return False
-
-    def _is_unclosed(self, scan: Scanner, mark: _Mark, missing: frozenset[str]) -> Step[bool]:
-        """Whether the mark that is in a value says that the value's own closing mark is missing."""
-        if mark.is_("argument"):
-            return mark.attributes.get("key") in missing
-        if not mark.is_("/call"):
-            return False
-        space = yield from scan.space(mark.length)
-        behind = yield from self._mark(scan, space)
-        if behind is not None:
-            return behind.is_("call") or behind.closes("tools") or behind.is_("/message")
-        return not scan.cut and scan.stops_short((_CLOSE,), mark.length)
-
-    def _goes_on(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether the grammar can go on after a value's closing mark: only there it is one."""
-        space = yield from scan.space(ahead)
-        mark = yield from self._mark(scan, space)
-        if mark is not None:
-            return any(mark.is_(what) for what in _BEHIND_VALUE)
-        return not scan.cut and scan.stops_short((_CLOSE,), ahead)
 
     def write(self, calls: Sequence[Call], tools: Toolbox) -> str:
         written = "".join(self.write_call(call, tools, index) for index, call in enumerate(calls, 1))
@@ -271,36 +186,17 @@ class _Xtml(Grammar):
         return f"{head}{''.join(parts)}{_CLOSE}call{_SEP}"
 
 
-def _up_to_mark(scan: Scanner, value: Value) -> Step[int | None]:
-    """Give `value` the text up to the next `<`, all but what may be left of its closing mark; None at the text's end.
+def _body_follows(scan: Scanner, ahead: int, *, damaged: bool) -> Step[bool]:
+    """Whether a whole mark that a call goes on with is here, or the text ends.
 
-    Returns the length of what is there of such a mark, in front of `_SEP`.
+    damaged   the call's own mark is: then it goes on with an argument or its closer
     """
-    while True:
-        text, pos = scan.text, scan.pos
-        found = text.find("<", pos)
-        stop = len(text) if found < 0 else found
-        if found >= 0:
-            lost = len(_LOST) if text.endswith(_LOST, pos, stop) else 0
-        elif scan.ended:
-            lost = 0
-        else:
-            lost = next((size for size in range(len(_LOST), 0, -1) if text.endswith(_LOST[:size], pos)), 0)
-        if stop - lost > pos:
-            value.add(scan.take(stop - lost - pos))
-        if found >= 0:
-            return lost if lost and (yield from scan.starts(_SEP, lost)) else 0
-        if scan.ended:
-            return None
-        scan.wake_on = _wake_on(value) if scan.pos == len(scan.text) else None
-        yield
-        scan.wake_on = None
-
-
-def _wake_on(value: Value) -> Search | None:
-    """As the value's, and what may be the beginning of `_LOST`."""
-    wakes = value.wake_on
-    return None if wakes is None else lambda piece: wakes(piece) or _LOST_BEGINS(piece)
+    mark = yield from mark_at(scan, (yield from scan.space(ahead)))
+    if mark is None:
+        return not damaged and scan.stops_short(_BOTH, ahead)
+    if mark.is_("argument") or mark.closes("call"):
+        return True
+    return not damaged and (mark.closes("tools") or mark.is_("call") or mark.is_("/message"))
 
 
 def _kind(raw: str) -> str:
@@ -316,11 +212,81 @@ def _decoded(text: str) -> str:
     return text.replace("&quot;", '"').replace("&amp;", "&")
 
 
-def _is_arriving(scan: Scanner, ahead: int) -> bool:
-    """Whether the text that stands `ahead` characters from here, to its end, may be the beginning of a mark."""
-    return scan.stops_short(_BOTH, ahead) or (
-        scan.text.startswith(_BOTH, scan.pos + ahead) and scan.text.find(_SEP, scan.pos + ahead) < 0
-    )
+class _Marks(Tags):
+    """Kinds of marks, by what they are (`_Mark.is_`)."""
+
+    def __init__(self, short: tuple[str, ...] = (_CLOSE,), *, bare: bool = False, **kinds: tuple[str, ...]) -> None:
+        super().__init__()
+        self._short = short
+        self._bare = bare
+        self._kinds = kinds
+        self.marks, self.second = ("<" + _LOST[0], frozenset("|" + _LOST[1])) if bare else ("<", frozenset("|"))
+
+    @override
+    def at(self, scan: Scanner, ahead: int = 0) -> Step[tuple[str, int]]:
+        if self._bare and (yield from scan.starts(_LOST, ahead)):
+            return BARE, len(_LOST)
+        mark = yield from mark_at(scan, ahead)
+        kind = next((kind for kind, of in self._kinds.items() if mark and any(map(mark.is_, of))), "")
+        return (kind, mark.length) if mark and kind else ("", 0)
+
+    @override
+    def stops_short(self, scan: Scanner, ahead: int = 0) -> bool:
+        return scan.stops_short(self._short, ahead)
 
 
+class _Typed(Verbatim):
+    """The mark says the type of a value: a string is its text, any other one JSON, and text where it is none."""
+
+    @override
+    def member(self, arguments: Arguments, key: str, attributes: Mapping[str, str]) -> Value:
+        kind = attributes.get("type")
+        return arguments.value(key, string=None if kind is None else kind not in _JSON_TYPES)
+
+
+class _Form:
+    """The arguments of a call, as a form of names in marks (`call_body.BodyForm`)."""
+
+    ends = _Marks(_BOTH, call_end=("/call", "/"), wrapper_end=("/tools", "/message"))
+    damaged_ends = Tags()
+    wrapper_closers = (f"{_CLOSE}tools{_SEP}",)
+    inside = _Marks(bare=True, closer=("/argument", "/"), next=("argument",), call=("call",), call_end=("/call",))
+    closer = _Marks(closer=("/argument", "/"))
+    behind = _Marks(_BOTH)
+    special = closed = True
+    json = False
+    content = _Typed()
+
+    def parameter_here(self, scan: Scanner, ahead: int = 0) -> Step[Tag | None]:
+        mark = yield from mark_at(scan, ahead)
+        if mark is None or not mark.is_("argument"):
+            return None
+        return Tag(mark.attributes.get("key", ""), mark.length, attributes=mark.attributes)
+
+    def parameter_at(self, scan: Scanner, ahead: int) -> Step[str]:
+        tag = yield from self.parameter_here(scan, ahead)
+        return tag.name if tag else ""
+
+    def call_at(self, scan: Scanner, ahead: int) -> Step[int]:
+        mark = yield from mark_at(scan, ahead)
+        if mark is None or not mark.is_("call") or not mark.attributes.get("tool"):
+            return 0
+        follows = yield from _body_follows(scan, ahead + mark.length, damaged=False)
+        return mark.length if follows else 0
+
+    def next_call(self, scan: Scanner, ahead: int) -> Step[bool]:
+        return (yield from self.call_at(scan, ahead)) > 0
+
+    def ends_before_text(self, scan: Scanner, ahead: int) -> Step[bool]:  # noqa: ARG002 - a call has a closer
+        yield from ()
+        return False
+
+    def keyed(self, tag: Tag, values: Parameters) -> Tag | None:  # noqa: ARG002 - a mark says it
+        return tag
+
+    def wraps(self, key: str, declared: tuple[str, ...]) -> bool:  # noqa: ARG002 - in no mark
+        return False
+
+
+_FORM = _Form()
 DIALECT = _Xtml()

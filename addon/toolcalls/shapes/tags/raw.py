@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 
 from toolcalls.shapes.arguments import Value
-from toolcalls.text.scanner import Scanner, Step
+from toolcalls.text.scanner import Scanner, Search, Step
 
 
 def line_end(scan: Scanner) -> Step[int]:
@@ -31,6 +31,15 @@ def _find(text: str, marks: str, start: int) -> int:
         return text.find(marks, start)
     found = _any_of(marks).search(text, start)
     return -1 if found is None else found.start()
+
+
+@lru_cache(maxsize=64)
+def _wake_on(wakes: Search | None, marks: str) -> Search | None:
+    """What finds all that must be looked at in a piece of a value: what the value asks for, and any of these marks."""
+    if wakes is None or len(marks) == 1:
+        return wakes
+    found = _any_of(marks).search
+    return lambda piece: wakes(piece) or found(piece)
 
 
 def find_mark(scan: Scanner, marks: str, ahead: int, limit: int) -> Step[int]:
@@ -59,7 +68,7 @@ def up_to_tag(scan: Scanner, value: Value, marks: str = "<") -> Step[int | None]
             return kept
         if scan.ended:
             return None
-        scan.wake_on = value.wake_on if scan.pos == len(scan.text) and len(marks) == 1 else None
+        scan.wake_on = _wake_on(value.wake_on, marks) if scan.pos == len(scan.text) else None
         yield
         scan.wake_on = None
 

@@ -31,6 +31,7 @@ from toolcalls.text.scanner import Scanner, Step
 CLOSER = "closer"
 UNSLASHED = "unslashed"  # a closer that lost its slash
 UNBRACKETED = "unbracketed"  # a closer that lost its bracket in front of another tag
+BARE = "bare"  # one that lost the mark that it begins with
 WRONG = "wrong"  # what may be in the place of the closer, where keys are in front of values
 NEXT = "next"  # the next value's opener, which has the same closer
 OTHER = "other"  # the next value's opener, which has a closer of its own
@@ -40,7 +41,7 @@ CALL: Final = "call"
 CALL_END: Final = "call_end"
 
 _BEGIN = frozenset({NEXT, OTHER, HEAD, REOPENED})
-_DAMAGED: dict[str, Repair] = {UNSLASHED: "wrong_closer", UNBRACKETED: "unclosed_tag"}
+_DAMAGED: dict[str, Repair] = {UNSLASHED: "wrong_closer", UNBRACKETED: "unclosed_tag", BARE: "damaged_tag"}
 _MAX_QUOTED = 256  # characters of a quoted value that are looked at to tell it from the next one
 
 UNCLOSED_VALUE: Final = "unclosed_value"
