@@ -52,6 +52,7 @@ class Between:
         openers, position = place.openers, place.position
         while True:
             line_start, message_start = position.line_start, place.message_start
+            behind, found = (found if line_start else None), None
             ends = position.prompts_reasoning_end(scan.text, scan.pos)
             if not (line_start or message_start or scan.ended or ends >= 0) and scan.text.isascii():
                 stop = openers.inside_line(scan.text, scan.pos)
@@ -61,11 +62,9 @@ class Between:
                     self._passing.rest(idle=free and stop == len(scan.text), in_line=free)
                     yield
                     continue
-            opener = found if line_start else None
-            opener = opener or openers.find(
+            opener = behind or openers.find(
                 scan.text, scan.pos, line_start=line_start, message_start=message_start, ended=scan.ended
             )
-            found = None
             if ends >= 0 and (opener is None or ends <= opener.start - opener.stray):
                 self._show(ends)  # after it a message begins, as at the start of a line
                 self._unopened.closes_nothing()
