@@ -6,10 +6,9 @@ import time
 
 import exchanges
 
-from toolcalls.requests.conversation import request_of
+from toolcalls.requests.conversation import conversation_of
 from toolcalls.requests.evidence import call_policy_of, decide
 from toolcalls.route import VTC_CLIENT_PATTERNS, Route
-from toolcalls.wires import all_wires
 
 SIZES = (100_000, 1_000_000, 2_000_000)
 ROUNDS = 7
@@ -17,7 +16,7 @@ LONG = 400_000  # characters of one text
 
 
 def cost(payload):
-    """ms of CPU for a body, and how long the longest garbage collection in it took."""
+    """ms of CPU for a body, for its turns with their JSON, and how long the longest garbage collection in both took."""
     pauses = []
 
     def note(phase, _):
@@ -25,15 +24,19 @@ def cost(payload):
         if phase == "stop":
             pauses[-2:] = [pauses[-1] - pauses[-2]]
 
-    wire = all_wires()["openai_chat"]
     gc.collect()
     gc.callbacks.append(note)
     try:
         before = time.process_time()
-        request = request_of(wire, payload)
+        conversation = conversation_of("openai_chat", payload)
+        request = conversation.request
         decision = decide(Route(), request, {}, VTC_CLIENT_PATTERNS)
         call_policy_of(Route(), request, decision)
-        return (time.process_time() - before) * 1e3, max(pauses, default=0) * 1e3
+        decided = time.process_time()
+        for turn in conversation.turns:
+            assert turn.blocks
+        spent = (decided - before, time.process_time() - decided, max(pauses, default=0))
+        return tuple(seconds * 1e3 for seconds in spent)
     finally:
         gc.callbacks.remove(note)
 
@@ -59,12 +62,14 @@ def evidence_cost(role):
 def main():
     """Print the tables."""
     print("A request of 150 turns, read and decided on, without a host")
-    print(f"{'':28}{'ms of CPU':>12}{'µs a KB':>10}{'ms in one collection':>22}")
+    print(f"{'':28}{'ms of CPU':>12}{'µs a KB':>10}{'ms for its turns':>18}{'ms in one collection':>22}")
     for size in SIZES:
         payloads = [exchanges.body(turn, size) for turn in range(ROUNDS)]
-        spent, paused = map(min, zip(*map(cost, payloads), strict=True))
+        spent, turns, paused = map(min, zip(*map(cost, payloads), strict=True))
         kilobytes = len(payloads[0]) / 1000
-        print(f"{kilobytes / 1000:8.1f} MB{'':17}{spent:12.2f}{spent / kilobytes * 1000:10.2f}{paused:22.2f}")
+        print(
+            f"{kilobytes / 1000:8.1f} MB{'':17}{spent:12.2f}{spent / kilobytes * 1000:10.2f}{turns:18.2f}{paused:22.2f}"
+        )
     print(f"{'system prompt of 400 KB':28}{evidence_cost('system'):12.2f}")
     print(f"{'the model said 400 KB':28}{evidence_cost('assistant'):12.2f}")
 
