@@ -44,8 +44,9 @@ class Texts[Part](Sequence[str]):
         for part in reversed(self._parts):
             found[:0] = self._texts_of(part)
             if len(found) >= count:
-                break
-        return tuple(found[-count:])
+                return tuple(found[-count:])
+        self._all = tuple(found)
+        return self._all
 
     @overload
     def __getitem__(self, place: int) -> str: ...

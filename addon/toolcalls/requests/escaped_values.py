@@ -24,15 +24,16 @@ def escapes_values(route: Route, request: Request) -> bool | None:
     """Whether values between tags are escaped: as the route says, else as calls of the request show; None: unknown."""
     if route.escaped_values is not None:
         return route.escaped_values
+    shown = ((request.system, True), *((text, False) for text in request.assistant[-_MOST:]))
+    texts = [(text[:_TEXT], any_entity) for text, any_entity in shown if _may_show(text[:_TEXT])]
+    if not texts:
+        return None
     names = frozenset(key for tool in request.tools for key in declared_keys(tool.schema))
-    if _shows_escaped(request.system[:_TEXT], names, any_entity=True):
-        return True
-    earlier = request.assistant[-_MOST:]
-    return any(_shows_escaped(text[:_TEXT], names, any_entity=False) for text in earlier) or None
+    return any(_escaped_in(text, names, any_entity) for text, any_entity in texts) or None
 
 
-def _shows_escaped(text: str, names: frozenset[str], *, any_entity: bool) -> bool:
-    return "&" in text and "</" in text and ";" in text and _escaped_in(text, names, any_entity)
+def _may_show(text: str) -> bool:
+    return "&" in text and "</" in text and ";" in text
 
 
 @lru_cache(maxsize=_REMEMBERED)

@@ -152,6 +152,11 @@ class Conversation:
         """
         return ()
 
+    def reply_texts(self, turn: Turn) -> Iterable[str]:
+        """The text of an earlier reply, () for none."""
+        text = self.joint.join(turn.texts)
+        return (text,) if text else ()
+
     def result_texts(self, result: Result) -> Iterable[str]:
         """What a tool answered, as texts that the reply may repeat."""
         return (result.text,)
@@ -264,7 +269,7 @@ class Conversation:
             tool_choice=self.tool_choice,
             model=self.model,
             system="\n".join(text for turn in self.said if turn.role == "system" for text in turn.texts),
-            assistant=Texts([turn for turn in self.said if turn.role == "assistant"], self._all_said),
+            assistant=Texts([turn for turn in self.said if turn.role == "assistant"], self.reply_texts),
             quotable=Texts([*self.said, None], self._echoes),
             prefill=tuple(text for turn in last if turn.role == "assistant" for text in turn.texts),
             response_format=self.is_structured or is_constrained(self.given),
@@ -273,10 +278,6 @@ class Conversation:
             continues=self.continues,
             session=self.session,
         )
-
-    def _all_said(self, turn: Turn) -> Iterator[str]:
-        if text := self.joint.join(turn.texts):
-            yield text
 
     def _echoes(self, turn: Turn | None) -> list[str]:
         return [text for text in (self.documents() if turn is None else self.echoes(turn)) if text]

@@ -169,6 +169,12 @@ class ChatConversation(Conversation):
             for turn, raw in zip(turns, raws or [None] * len(self.said), strict=True)
         )
 
+    def reply_texts(self, turn: Turn) -> Iterable[str]:
+        content = rawjson.fields(turn.raw).get("content")
+        if isinstance(content, str | None):  # so that nobody reads the calls beside it
+            return (content,) if content else ()
+        return super().reply_texts(turn)
+
     def fetched(self, raw: Any) -> Iterable[str]:
         if not isinstance(raw, dict):
             return ()
