@@ -115,6 +115,7 @@ class RestOfCall:
         self._stopped: Literal["", "ended", "limit"] = ""
         self._judged = (-1, False)
         self._good: list[bool] = []
+        self._closers: dict[tuple[str, bool], list[int]] = {}  # those from which it goes on; whether they are quoted
         self._following: list[int] = []
         self._work = 0
 
@@ -190,7 +191,7 @@ class RestOfCall:
             if after is None or after.kind != CLOSES or after.element != element:
                 break
             number += 1  # the call's closer was the value's
-        end = self._unbalanced(here, first, upto, element, misses=misses, at_limit=last and self._stopped == "limit")
+        end = self._unbalanced(here, first, element, misses=misses, at_limit=last and self._stopped == "limit")
         if end.how == "goes_on" and not last:
             call_end = self._tags[upto - 1]
             if upto - 1 in self._unclosed or (yield from self._grammar.block_ends(scan, call_end.end - here)):
@@ -233,6 +234,7 @@ class RestOfCall:
         self._judged = (upto, at_limit)
         lacks = self._grammar.lacks
         self._good, self._following = [False] * upto, [-1] * upto
+        self._closers = {}
         nearest: dict[str, int] = {}  # the next closer from which it does, by what it is called
         unclosed = upto > 0 and upto - 1 in self._unclosed
         begins = False  # further on a parameter begins that the call lacks
@@ -247,17 +249,26 @@ class RestOfCall:
                 self._good[number] = good
                 if good and tag.kind == CLOSES:
                     nearest[tag.element] = number
+                    self._closers.setdefault((tag.element, self._quoted[number]), []).append(number)
             elif tag.kind == OPENS:
                 lacking = lacks(tag.key)
                 self._following[number] = nearest.get(tag.element, -1)
                 good = self._following[number] >= 0 or unclosed or (lacking and (begins or at_limit))
                 self._good[number] = good
                 begins = begins or (good and lacking)
+        for closers in self._closers.values():
+            closers.reverse()
         self._work += upto
+
+    def _closer(self, first: int, element: str, *, quoted: bool) -> int | None:
+        """The first closer of a value from which the grammar goes on."""
+        closers = self._closers.get((element, quoted), [])
+        place = bisect_left(closers, first)
+        return closers[place] if place < len(closers) else None
 
     def _balanced(self, first: int, upto: int, element: str) -> int | None:
         """The closer that balances the openers of a value, None where none does."""
-        if self._work > _MOST_WORK * len(self._tags) + _MOST:
+        if self._closer(first, element, quoted=False) is None or self._work > _MOST_WORK * len(self._tags) + _MOST:
             return None
         depth = 0
         for number in range(first, upto):
@@ -274,16 +285,11 @@ class RestOfCall:
         self._work += upto - first
         return None
 
-    def _unbalanced(self, here: int, first: int, upto: int, element: str, *, misses: bool, at_limit: bool) -> End:
+    def _unbalanced(self, here: int, first: int, element: str, *, misses: bool, at_limit: bool) -> End:
         """How the value ends where nothing balances."""
-        mine = [
-            number
-            for number in range(first, upto)
-            if self._good[number] and self._tags[number].kind == CLOSES and self._tags[number].element == element
-        ]
-        closer = next((number for number in mine if not self._quoted[number]), None)
-        if closer is None and mine and not at_limit:
-            closer = mine[0]
+        closer = self._closer(first, element, quoted=False)
+        if closer is None and not at_limit:
+            closer = self._closer(first, element, quoted=True)
         later = set() if closer is None else self._keys_from(closer)
         if misses and not at_limit and self._good[first] and self._tags[first].key not in later:
             return End("next", self._tags[first].at - here)

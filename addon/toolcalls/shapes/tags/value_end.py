@@ -137,17 +137,21 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
     opened = False  # an opener is in the value that nothing was found to balance
     named = False  # an element of the parameter's name begins in the value
     first = True
-    letter = place.key[:1]
-    while (kept := (yield from up_to_tag(scan, value, place.inside.marks))) is not None:
-        following = scan.text[scan.pos + kept + 1 : scan.pos + kept + 2]
-        meant = not following or following in place.inside.second
-        kind, length = (yield from place.inside.at(scan, kept)) if meant else ("", 0)
-        if letter and not (kind or named) and scan.text.startswith(letter, scan.pos + kept + 1):
-            named = yield from scan.starts(f"<{place.key}", kept)
-        if not meant:
+    inside, letter = place.inside, place.key[:1]
+    marks, second, own = inside.marks, inside.second, f"</{letter}"
+    while (kept := (yield from up_to_tag(scan, value, marks))) is not None:
+        at = scan.pos + kept + 1
+        following = scan.text[at : at + 1]
+        if following and following not in second:
+            if following == letter and not named:
+                named = yield from scan.starts(f"<{place.key}", kept)
             value.add(scan.take(kept + 1))
             first = False
             continue
+        kind, length = yield from inside.at(scan, kept)
+        slip = letter and not (kind or named)
+        if slip and scan.text.startswith(letter, scan.pos + kept + 1):
+            named = yield from scan.starts(f"<{place.key}", kept)
         size = max(1, length) if kind != CALL_END else 1  # where two of them are one, the other counts for itself
         asks = misses = False
         if kind == CLOSER:
@@ -188,9 +192,11 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
         elif place.closer.stops_short(scan, kept):
             scan.take(scan.rest())
             return None
-        elif letter and not named and (length := (yield from _named_closer(scan, place, kept))):
-            _take_closer(scan, value, kept, length, own_lines=own_lines)
-            return "wrong_closer"
+        elif slip and scan.text.startswith(own, scan.pos + kept):
+            length = yield from _named_closer(scan, place, kept)
+            if length:
+                _take_closer(scan, value, kept, length, own_lines=own_lines)
+                return "wrong_closer"
         if asks:
             end = yield from place.rest.end_of(scan, kept, place.element, misses=misses)
             if end.how == "closer":
