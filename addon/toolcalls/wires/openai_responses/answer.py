@@ -62,9 +62,9 @@ class Answering(answers.Answering):
 
 
 def _client(answer: Answer, *, folded: bool = False) -> ClientStream:
-    """What the client gets of the answer. Its ids are made of the answer's own, so none was in the stream before."""
+    """What the client gets of the answer. Its ids are none of the stream, before it or made of it later."""
     reading = Reading()
-    reading.reply_id = answer.digest
+    reading.reply_id = f"answer_{answer.digest}"
     return ClientStream(reading, folded=folded)
 
 
