@@ -151,6 +151,8 @@ def outcome_strip(session: Session) -> str:
 def _colour(turn: Turn) -> str:
     """The worst outcome of a turn's calls, `quiet` for none."""
     found = {verdict.outcome for verdict in turn.verdicts}
+    if any(one.possible for one in turn.damage):
+        found.add("possible")
     if turn.failure or turn.error or not 200 <= (turn.status or 200) < 300:
         return "broken"
     return next((name for name in _COLOURS if name in found), "quiet")

@@ -86,15 +86,20 @@ class UnknownForms:
 
     def __init__(self, tools: Toolbox) -> None:
         self._tools = tools
+        letters = {tool[-1:] for tool in tools.names}
+        self._last_letters = "".join(letters) + "".join(letters).swapcase()
         self._parameters: dict[str, re.Pattern[str]] = {}
 
     def in_text(self, text: str, *, ahead: int = 0, behind: int = 0) -> Iterator[UnknownForm]:
         """Those of a text, in order. `ahead`, `behind`: characters of its reply in front of it and after it."""
-        if not self._tools.may_be_named_in(text):
-            return
-        looks = 0
+        looks, known = 0, dict[str, str]()  # words, and the tools that they name
         for found in _NAME.finditer(text):
-            tool = self._tools.named_by(found[0])
+            if text[found.end() - 1] not in self._last_letters:
+                continue
+            word = found[0]
+            if word not in known:
+                known[word] = self._tools.named_by(word)
+            tool = known[word]
             if not tool:
                 continue
             looks += 1

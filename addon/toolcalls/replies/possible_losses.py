@@ -78,7 +78,7 @@ def losses_in(
     form = None if call_policy.request.response_format else _unknown_form(parts, ends.size, judged, call_policy, tools)
     if form is not None:
         return Losses([Note("unknown_form", form, warns=True)], frozenset())
-    if is_last and stopped and not judged and _ANNOUNCES.search(last.text[-_ANNOUNCED:].rstrip()) is not None:
+    if is_last and stopped and not judged and _announces(last.text):
         said = "the text ends with words that announce a call, and none follows"
         return Losses([Note("announced", said, warns=True)], frozenset())
     return Losses([], frozenset())
@@ -117,6 +117,8 @@ def _unknown_form(
     forms = UnknownForms(tools)
     after = max((verdict.end for verdict in judged), default=0)
     for part in parts:
+        if not tools.may_be_named_in(part.text):
+            continue
         begin = _behind_reasoning(part.text)
         text = part.text[begin:]
         at = part.at + begin
@@ -135,6 +137,12 @@ def _behind_reasoning(text: str) -> int:
     for found in _REASONING_ENDS.finditer(text):
         end = found.end()
     return end if text[end:].strip() else 0
+
+
+def _announces(text: str) -> bool:
+    """Whether a text ends with words that announce a call: in its last line."""
+    line = text[-_ANNOUNCED:].rstrip().rpartition("\n")[2]
+    return line.rstrip("*_")[-1:] in {":", ".", "…"} and _ANNOUNCES.search(line) is not None
 
 
 def _said(form: UnknownForm, part: Part, at: int) -> str:

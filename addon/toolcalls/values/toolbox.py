@@ -21,6 +21,7 @@ LOCAL = "local"  # the server of tools that belong to no server (Forge)
 
 _SEPARATOR = re.compile(r"[./:]|__")
 _SPELLING = re.compile(r"[-_ ]+")
+_FEW = 100  # names of tools
 _PLAIN = re.compile(r"\w+")
 
 
@@ -29,9 +30,9 @@ def _letters(name: str) -> str:
     return _SPELLING.sub("", name).lower() if name.isascii() else name  # other letters look alike, or fold to these
 
 
-def _words(text: str) -> list[str]:
-    """The words of a text, without what may be spelt otherwise in them."""
-    return _PLAIN.findall(text.replace("__", ".").replace("_", "").replace("-", "").lower())
+def _plain(text: str) -> str:
+    """A text without what may be spelt otherwise in its words."""
+    return text.replace("__", ".").replace("_", "").replace("-", "").lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +113,22 @@ class Toolbox:
 
     def may_be_named_in(self, text: str) -> bool:
         """Whether some word of a text may name a tool, however it is spelt (`named_by`): one pass over the text."""
-        return not self._last_parts.isdisjoint(_words(text))
+        plain, parts = _plain(text), self._last_parts
+        if len(parts) <= _FEW:  # each is searched for in a fraction of the time that all words take
+            return any(part in plain for part in parts)
+        return not parts.isdisjoint(_PLAIN.findall(plain))
 
     @cached_property
     def _last_parts(self) -> frozenset[str]:
         """What the last part of a word that names a tool has in it, in the spelling of `may_be_named_in`."""
-        return frozenset(parts[-1] for parts in map(_words, self._tools) if parts)
+        return frozenset(parts[-1] for parts in (_PLAIN.findall(_plain(tool)) for tool in self._tools) if parts)
 
     def named_by(self, word: str) -> str:
         """The declared tool that a word of a text names, "" for none: `resolve` for words of which there are many."""
         if word in self._tools:
             return word
+        if not self._last_parts.intersection(_PLAIN.findall(_plain(word))[-1:]):
+            return ""
         behind = [word[separator.end() :] for separator in _SEPARATOR.finditer(word)]
         if not any(one in self._tools or _letters(one) in self._by_letters for one in (word, *behind)):
             return ""
