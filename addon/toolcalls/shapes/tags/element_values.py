@@ -254,7 +254,8 @@ class Spelling:
     """How values are written as elements.
 
     text       a text as it comes after the tag of a place; whether it was a string in JSON
-    repeated   an array of scalars is written as its name once an item; else arrays are written as `<item>`s
+    repeated   an array of scalars is written as its name once an item, and the items of an array of objects are called
+               by its singular where the schema says array; else arrays are written as `<item>`s
     mark       comes before every tag
     nulls      False: the form leaves out members that are null, so there is no way to write them
     """
@@ -279,11 +280,24 @@ class Spelling:
         return self._element(key, value, place)
 
     def _element(self, name: str, value: str, place: SchemaPlace) -> str:
-        return f"{self.mark}<{name}>{self._inside(value, place)}{self.mark}</{name}>"
+        return f"{self.mark}<{name}>{self._inside(name, value, place)}{self.mark}</{name}>"
 
-    def _inside(self, value: str, place: SchemaPlace) -> str:
+    def _inside(self, name: str, value: str, place: SchemaPlace) -> str:
         if value.startswith("{"):
             return "".join(self.member(key, raw, place.member(key)) for key, raw in members(value))
         if value.startswith("["):
-            return "".join(self._element(ITEM, raw, place.item()) for raw in items(value))
+            values = items(value)
+            called = _singular(name) if self.repeated and place.is_array else ITEM
+            if place.item().knows(called) or not all(raw.startswith("{") for raw in values):
+                called = ITEM
+            return "".join(self._element(called, raw, place.item()) for raw in values)
         return self.text(*to_text(value), place)
+
+
+def _singular(name: str) -> str:
+    """What an item of an array of this name is called, `item` where the name is no plural."""
+    if name.endswith("ies"):
+        return f"{name[:-3]}y"
+    if name.endswith(("sses", "xes", "ches", "shes")):
+        return name[:-2]
+    return name[:-1] if name.endswith("s") and len(name) > 1 and not name.endswith("ss") else ITEM
