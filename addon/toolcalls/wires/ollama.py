@@ -38,7 +38,6 @@ from toolcalls.values.conversion import is_object
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, Undivided, Wire, calls_first, ollama_answer
 from toolcalls.wires.content_blocks import CompleteCalls
-from toolcalls.wires.mending import Ids, Mended, Mending, as_object
 from toolcalls.wires.replacement import WholeCall
 
 _LANE = 0
@@ -52,7 +51,9 @@ _REPEATED_EMPTY = {"done_reason", "total_duration", "load_duration", "prompt_eva
 
 
 class _Call(WholeCall):
-    """A call as far as it came."""
+    """A call as far as it came. `mended`: its arguments are others than those that came."""
+
+    mended = False
 
     def entry(self) -> Fields:
         """The call as an entry of `tool_calls`."""
@@ -62,47 +63,6 @@ class _Call(WholeCall):
             "arguments": rawjson.json_text(self.arguments),
         }
         return {**({"id": rawjson.string(self.start.id)} if self.start.id else {}), "function": function}
-
-
-class _Mender:
-    """Mends damaged native calls: `arguments` is an object, and an id and an index stand for one call each."""
-
-    def __init__(self, mending: Mending) -> None:
-        self.calls: dict[tuple[int, int], Mended] = {}
-        self._mending = mending
-        self._ids = Ids(mending)
-        self._indices: set[int] = set()
-
-    def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        if b'"tool_calls"' not in payload:
-            return None
-        line = rawjson.fields(payload)
-        message = rawjson.fields(line.get("message"))
-        came = rawjson.items(message.get("tool_calls"))
-        cut = rawjson.word(line, "done_reason") == "length"
-        made = [self._entry(raw, cut=cut) for raw in came]
-        if all(one is raw for one, raw in zip(made, came, strict=True)):
-            return None
-        return [rawjson.written({**line, "message": {**message, "tool_calls": made}})]
-
-    def _entry(self, raw: Any, *, cut: bool) -> Any:
-        entry = rawjson.fields(raw)
-        function = rawjson.fields(entry.get("function"))
-        name, index = rawjson.word(function, "name"), len(self.calls)
-        call = self.calls[_LANE, index] = self._mending.begun(name)
-        made = self._ids.optional(entry, _LANE, index, call)
-        changes: Fields = {} if call.new_name is None else {"name": _string(call.new_name)}
-        if call.arguments.instead or rawjson.value(function.get("arguments")) is not None:
-            given = as_object(function.get("arguments"), call, self._mending, cut=cut)
-            changes |= {} if given is None else {"arguments": given}
-        place = rawjson.number(function, "index", -1)
-        if self._mending.protocol and place in self._indices:
-            place = max(self._indices) + 1
-            call.repaired("shared_index")
-            changes["index"] = place
-        self._indices |= {place} - {-1}
-        made |= {"function": {**function, **changes}} if changes else {}
-        return {**entry, **made} if made else raw
 
 
 class _Codec(Undivided):
@@ -115,6 +75,7 @@ class _Codec(Undivided):
         self.can_omit = False
         self._streamed = streamed
         self._ids: set[str] = set()  # of the native calls so far
+        self._indices: set[int] = set()  # theirs, as they came
         self._next = 0  # the index of the next native call
         self._complete = CompleteCalls()
 
@@ -146,18 +107,24 @@ class _Codec(Undivided):
             yield Reasoning(thought)
         if text := rawjson.word(message, "content"):
             yield Text(text)
-        for raw in rawjson.items(message.get("tool_calls")):
+        for entry, raw in enumerate(rawjson.items(message.get("tool_calls"))):
             call = rawjson.fields(raw)
             function = rawjson.fields(call.get("function"))
             index, self._next = self._next, self._next + 1
             id_ = rawjson.word(call, "id")
-            yield CallStart(index, rawjson.word(function, "name"), id=id_)
+            place = rawjson.number(function, "index", -1)
+            if place in self._indices:
+                yield Damage(index, Defect("glued_calls"))
+            self._indices |= {place} - {-1}
+            if "id" in call and not id_:  # one that is not there is sound
+                yield Damage(index, Defect("no_id"))
+            yield CallStart(index, rawjson.word(function, "name"), id=id_, entry=entry)
             if id_ and id_ in self._ids:
                 yield Damage(index, Defect("repeated_id"))
             self._ids.add(id_)
             if isinstance(given := rawjson.value(function.get("arguments")), str):
                 yield from (Damage(index, Defect(code)) for code in _of_text(given))
-            yield CallPiece(index, _arguments(function))
+            yield CallPiece(index, _arguments(function), entry=entry)
             yield CallEnd(index)
 
     # Encoding
@@ -210,6 +177,7 @@ class _Codec(Undivided):
                 calls[event.index] = _Call(event)
             elif isinstance(event, CallPiece) and (call := calls.get(event.index)) is not None:
                 call.pieces.append(event.json)
+                call.mended = call.mended or event.mended
             elif isinstance(event, CallEnd) and (call := calls.get(event.index)) is not None:
                 native = call.start.dialect is None
                 content.append(("tool_calls", _native_entry(call, left) if native else call.entry()))
@@ -232,18 +200,24 @@ def _withdrawn(events: Sequence[Event], calls: int) -> set[int]:
 
 
 def _native_entry(call: _Call, own: list[tuple[Fields, Any] | None]) -> Any:
-    """A native call's own entry, with the number that it has by now; a new one where it has none here."""
-    for place, given in enumerate(own):
-        if given is None:
-            continue
-        entry, raw = given
-        function = rawjson.fields(entry.get("function"))
-        if rawjson.word(function, "name") == call.start.name and _arguments(function) == call.arguments:
-            own[place] = None
-            if rawjson.number(function, "index", call.start.index) == call.start.index:
-                return raw
-            return {**entry, "function": {**function, "index": call.start.index}}
-    return call.entry()
+    """A native call's own entry, with the number that it has by now and what of it was mended; a new one where it has
+    none here.
+    """
+    place = call.start.entry
+    if not 0 <= place < len(own) or (given := own[place]) is None:
+        return call.entry()
+    own[place] = None
+    entry, raw = given
+    function = rawjson.fields(entry.get("function"))
+    changes: Fields = {}
+    if rawjson.number(function, "index", call.start.index) != call.start.index:
+        changes["index"] = call.start.index
+    if call.start.mended:
+        changes["name"] = rawjson.string(call.start.name)
+        entry = {**entry, "id": rawjson.string(call.start.id)} if call.start.id else entry
+    if call.mended:
+        changes["arguments"] = rawjson.json_text(call.arguments)
+    return {**entry, "function": {**function, **changes}} if changes else raw
 
 
 def _messages(content: Iterable[tuple[str, Any]]) -> list[Fields]:
@@ -311,5 +285,5 @@ def _string(text: str) -> Any:
 WIRE = Wire(
     "ollama", "/api/chat", partial(_Codec, streamed=True), partial(_Codec, streamed=False),
     answer=ollama_answer.whole, answering=ollama_answer.Answering,
-    mends_stream=_Mender, mends_whole=_Mender, calls_are_whole=True, streams_lines=True,
+    mends_calls=True, object_arguments=True, calls_are_whole=True, streams_lines=True,
 )  # fmt: skip

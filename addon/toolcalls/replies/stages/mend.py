@@ -11,6 +11,7 @@ behind it. If nothing turns out to be mended, they leave as the protocol has the
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -28,8 +29,9 @@ from toolcalls.events import (
     Repair,
 )
 from toolcalls.replies.stages import CUT_REASONS
+from toolcalls.values.conversion import is_object
 from toolcalls.wires import STREAM_END, Part
-from toolcalls.wires.mending import Ids, Mended, Mending
+from toolcalls.wires.mending import CallArguments, Ids, Mended, Mending
 
 # The damage that the protocol's mending deals with, and what that is called.
 _REPAIRS: dict[Reason, Repair] = {
@@ -41,6 +43,7 @@ _REPAIRS: dict[Reason, Repair] = {
     "repeated_name": "repeated_name",
     "object_arguments": "object_arguments",
 }
+_OF_TEXT = frozenset({"double_encoded", "empty_arguments"})  # said of a text where the API has an object
 _OF_ID = frozenset({"no_id", "repeated_id"})  # said of a start that has been given another id
 # What ends a stream of the Messages API, the Responses API or Cohere's; the type is at an event's beginning or its end.
 _LAST_TYPE = re.compile(rb'"type":\s*"(?:message_stop|response\.(?:completed|incomplete|failed)|message-end)"')
@@ -83,6 +86,7 @@ class Mend[Frame]:
     mending      what is mended of them
     may_hold     whether frames may wait here
     may_be_empty   arguments of which nothing comes are sound
+    objects      arguments are an object and come at once, and a call need not have an id
     message_of   the message that a lane is a part of
 
     calls        the calls by their messages and indices
@@ -90,7 +94,13 @@ class Mend[Frame]:
     """
 
     def __init__(
-        self, mending: Mending, *, may_hold: bool, may_be_empty: bool, message_of: Callable[[int], int]
+        self,
+        mending: Mending,
+        *,
+        may_hold: bool,
+        may_be_empty: bool,
+        objects: bool,
+        message_of: Callable[[int], int],
     ) -> None:
         self.calls: dict[_Key, Mended] = {}
         self.may_hold = may_hold
@@ -98,6 +108,8 @@ class Mend[Frame]:
         self.mending = mending
         self._held = mending.held
         self._may_be_empty = may_be_empty
+        self._objects = objects
+        self._cut: set[int] = set()  # the messages that this frame cuts off
         self._message_of = message_of
         self._ids: dict[int, Ids] = {}
         self._noticed: dict[_Key, list[Damage]] = {}  # since the latest event of their call
@@ -159,7 +171,7 @@ class Mend[Frame]:
     def _of(self, frame: Frame, parts: list[Part]) -> _Waiting[Frame]:
         self._started.clear()
         ends = [(lane, event) for lane, event in parts if isinstance(event, Finish) and not isinstance(event, PartEnd)]
-        cut = {self._message_of(lane) for lane, end in ends if end.reason in CUT_REASONS}
+        cut = self._cut = {self._message_of(lane) for lane, end in ends if end.reason in CUT_REASONS}
         plain: list[Part] = []
         meant: list[Part] = []
         for lane, event in parts:
@@ -187,7 +199,8 @@ class Mend[Frame]:
         if not self.mending.protocol or code not in _REPAIRS:
             if code == "object_arguments":
                 self._as_they_came.add(key)
-            return _alike(event)
+            if not (self._objects and code in _OF_TEXT):
+                return _alike(event)
         if key in self._started and code in _OF_ID:
             return _alike() if key in self.calls else _alike(event)
         self._noticed.setdefault(key, []).append(event)
@@ -201,13 +214,16 @@ class Mend[Frame]:
             self.calls.pop(key, None)
             return _alike(*noticed, event)
         call = Mended(self.mending).take_name(event.name, goes_on=event.more == "likely")
-        self.calls[key] = self._arriving[key] = call
+        self.calls[key] = call
+        if not self._objects:
+            self._arriving[key] = call
         if self._may_be_empty:
             call.arguments.may_be_empty()
         for damage in noticed:
             call.repaired(_REPAIRS[damage.defect.code])
         id_ = event.id
-        if not event.form:  # the older form has none
+        unneeded = self._objects and not (event.id or any(damage.defect.code == "no_id" for damage in noticed))
+        if not (event.form or unneeded):  # the older form has none
             id_ = self._ids.setdefault(key[0], Ids(self.mending)).of(event.id, *key, call)
         plain = replace(event, id=id_, mended=True) if noticed or id_ != event.id else event
         meant = plain if call.new_name is None else replace(plain, name=call.name, mended=True)
@@ -221,6 +237,8 @@ class Mend[Frame]:
             self._as_they_came.add(key)
         if key in self._as_they_came:
             return _alike(*noticed, event)
+        if self._objects:
+            return self._object(call, event, noticed, cut=key[0] in self._cut)
         stay = [damage for damage in noticed if damage.defect.code == "repeated_name" and self._goes_on(call)]
         noticed = [damage for damage in noticed if damage not in stay]
         for damage in sorted(noticed, key=_is_of_id):
@@ -236,6 +254,24 @@ class Mend[Frame]:
             (*stay, _left(event, call.arguments.plain, mended=bool(noticed))),
             (*stay, _left(meant, left, mended=bool(noticed))),
         )
+
+    def _object(self, call: Mended, event: CallPiece, noticed: list[Damage], *, cut: bool) -> _Both:
+        """All arguments of a call, where the API has an object for them."""
+        text = "" if any(damage.defect.code == "empty_arguments" for damage in noticed) else event.json
+        is_text = bool(noticed) or not is_object(event.json)
+        plain = _as_object(replaced(self.mending, values=None), call, text, is_text=is_text, cut=cut)
+        meant = plain
+        if self.mending.values is not None:
+            meant = _as_object(self.mending, call, text, is_text=is_text, cut=cut)
+        if (made := meant or plain) is not None:
+            call.arguments = made[1]
+            if text and is_text:
+                call.repaired("string_arguments")
+
+        def left(made: tuple[str, CallArguments] | None) -> tuple[Event, ...]:
+            return (*noticed, event) if made is None else (replace(event, json=made[0], mended=True),)
+
+        return _Both(left(plain), left(meant))
 
     def _goes_on(self, call: Mended) -> bool:
         """Whether a name that came twice is one name in two pieces."""
@@ -271,6 +307,21 @@ class Mend[Frame]:
         left = call.arguments.end(cut=cut)
         plain, meant = ((CallPiece(key[1], one, mended=True),) if one else () for one in (call.arguments.plain, left))
         return _Both(plain, meant)
+
+
+def _as_object(
+    mending: Mending, call: Mended, text: str, *, is_text: bool, cut: bool
+) -> tuple[str, CallArguments] | None:
+    """Arguments as the object that they were meant to be; None where they stay as they came, whatever they are.
+
+    is_text   they came as a text
+    """
+    if (is_text and not mending.protocol) or not (is_text or mending.values is not None):
+        return None
+    left, arguments = mending.whole(call, text, cut=cut)
+    if not is_object(left) or (not is_text and left == text):
+        return None
+    return left, arguments
 
 
 def _is_of_id(damage: Damage) -> bool:
