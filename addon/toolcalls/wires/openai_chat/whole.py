@@ -126,11 +126,9 @@ def _calls(events: Sequence[Event], natives: list[Fields]) -> list[dict[str, Any
 
 def _mended(native: Fields, start: CallStart, arguments: str | None) -> Fields:
     """A native call as it should have come. `arguments`: None where they stay as they are."""
-    made = dict(native)
     function = rawjson.fields(native.get("function"))
-    if start.mended:
-        made |= {"id": rawjson.string(start.id)} if start.id != rawjson.word(native, "id") else {}
-        function = {**function, "name": rawjson.string(start.name)}
-    if arguments is not None:
-        function = {**function, "arguments": rawjson.string(arguments)}
-    return {**made, "function": function} if start.mended or arguments is not None else made
+    told = {"name": start.name} if start.mended else {}
+    told |= {} if arguments is None else {"arguments": arguments}
+    changed = {key: rawjson.string(text) for key, text in told.items() if rawjson.value(function.get(key)) != text}
+    made = {**native, "id": rawjson.string(start.id)} if start.mended else dict(native)
+    return {**made, "function": {**function, **changed}} if changed else made
