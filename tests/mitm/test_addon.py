@@ -178,8 +178,8 @@ def test_what_is_printed_says_why_and_holds_no_secret_and_no_control(
     _exchange(addon, "hello")
     lines = [record.message for record in caplog.records if record.name.startswith("toolcalls")]
     assert lines[-1] == (
-        f"toolcalls: POST {PATH} (m): 1 declined: fenced | Bash, text (invoke) → stays as it is. fenced: it is in "
-        "a fenced code block; it is accepted if the route has take: [fenced]"
+        f"toolcalls: POST {PATH} (m): 1 possibly lost: fenced | Bash, text (invoke) → stays as it is. "
+        "possibly lost: fenced: it is in a fenced code block; it is accepted if the route has take: [fenced]"
     )
     assert len(lines) == 2
     assert all(line.isprintable() for line in lines)
@@ -247,11 +247,12 @@ def test_the_remedy_of_a_reason_takes_the_call(
     ("text", "request_", "comment", "mark"),
     [
         (TEXT, {}, "lifted Bash (invoke)", ":wrench:"),
-        (FENCED, {}, "1 declined: fenced", ":eyes:"),
+        (FENCED, {}, "1 possibly lost: fenced", ":warning:"),
+        (f"{FENCED}\nSo it is done.", {}, "1 declined: fenced", ":eyes:"),
         (TEXT, {"tools": False}, "1 declined: no_tools", ":eyes:"),
         ("hello", {}, "", ""),
     ],
-    ids=["lifted", "declined", "no tools", "nothing"],
+    ids=["lifted", "possibly lost", "declined", "no tools", "nothing"],
 )
 def test_comment_and_mark(addon: ToolCalls, text: str, request_: dict[str, Any], comment: str, mark: str) -> None:
     flow = _exchange(addon, text, **request_)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from types import FrameType
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -21,6 +21,7 @@ from support import converseclient
 from support.addons import addon_with, summary_in, tap_on
 from support.loopback import CALL, PATH, TOOLS, asked, streamed, whole
 from support.waiting import until
+from toolcalls.events import Quotation
 from toolcalls.flows import flow_metadata
 from toolcalls.insight.descriptions import describe, describe_briefly
 from toolcalls.mitm.hooks import ToolCalls
@@ -318,7 +319,9 @@ _TAKEN = {
 def test_a_rule_that_said_no_says_what_would_take_the_call(reason: str) -> None:
     """And it does."""
     asks = asked(user=CALL) if reason == "echo" else None
-    for config, comment in {"": f"1 declined: {reason}", f"take: [{reason}]": "lifted "}.items():
+    quoted = reason in get_args(Quotation)  # and the reply ends with it
+    why = f"1 {'possibly lost' if quoted else 'declined'}: {reason}"
+    for config, comment in {"": why, f"take: [{reason}]": "lifted "}.items():
         made = ToolCalls()
         with taddons.context(made) as context, NamedTemporaryFile("w", suffix=".yaml") as file:
             file.write(f"version: 1\ndefaults: {{{config}}}\n")

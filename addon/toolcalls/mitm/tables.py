@@ -18,7 +18,7 @@ from toolcalls.insight.formatting import counted, percent
 from toolcalls.insight.redaction import redacted_text
 from toolcalls.insight.report import visible
 from toolcalls.insight.turn import server_of
-from toolcalls.insight.vocabulary.statuses import SEVERITY
+from toolcalls.insight.vocabulary.statuses import POSSIBLY_LOST, SEVERITY
 from toolcalls.mitm.conditions import Candidate
 from toolcalls.mitm.views.message import report_of
 from toolcalls.shapes import Call
@@ -102,7 +102,10 @@ def damage_lines(found: Conformance) -> Iterator[tuple[str, str]]:
         for kind in row.kinds:
             times = f", {kind.count} times" if kind.count > kind.turns else ""
             share = f"{percent(row.rate(kind.code))} ({kind.turns} of {counted(row.turns, 'reply')})"
-            yield f"{kind.code}, {row.model} at {row.server}", f"{share}{times}, {kind.mended} mended"
+            yield (
+                f"{kind.code}, {row.model} at {row.server}",
+                f"{share}{times}, {POSSIBLY_LOST if kind.possible else f'{kind.mended} mended'}",
+            )
 
 
 def _candidate(number: int, candidate: Candidate) -> Iterator[list[str]]:
