@@ -363,7 +363,7 @@ class Break(msgspec.Struct, frozen=True, gc=False):
     """Where in a reply's text a call can be read no further.
 
     line, column  of the first character that was not understood, both from 1
-    after         the last characters that were understood, "" for none
+    after         the last characters that were understood: of the text, or of the arguments that have left
     """
 
     line: int

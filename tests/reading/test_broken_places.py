@@ -9,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.readings import read, verdicts
-from support.strategies import STANDARD, cut, law
+from support.strategies import STANDARD, TOOLS, cut, law
 from toolcalls.events import Break
 from toolcalls.insight.descriptions import describe_break
 from toolcalls.insight.report import verdict_data
+from toolcalls.mending.defects import checked
 from toolcalls.mitm.log_line import causes
+from toolcalls.values.toolbox import Toolbox
 
 HERMES = '<tool_call>\n{"name": "Bash", "arguments": {"command": "ls", "n": '
 INVOKE = '<invoke name="Bash">\n<parameter name="command">ls\n-l'
@@ -35,7 +37,11 @@ def test_the_place_is_the_character_that_was_not_understood(data: st.DataObject,
         at = len(before) + len(good)
         line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
         assert verdict.reason == reason
-        assert verdict.broke == Break(line, column, good[-128:])
+        has_left = verdict.index is not None
+        assert verdict.broke == Break(line, column, "" if has_left else good[-128:])
+        if has_left:
+            told = checked(verdict, '{"command": "ls', Toolbox(TOOLS))
+            assert told.broke == Break(line, column, '{"command": "ls')
 
 
 def test_a_call_that_is_whole_has_none() -> None:

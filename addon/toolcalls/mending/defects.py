@@ -19,6 +19,7 @@ from toolcalls.values.toolbox import Toolbox
 from toolcalls.values.validation import Step, defect_of, pointer, type_of
 
 _MOST = 16  # defects of one call
+_MOST_AFTER = 128  # characters that are said of what was understood of a call that breaks
 
 _raw_decode = json.JSONDecoder().raw_decode
 
@@ -36,13 +37,17 @@ def defects_of(name: str, arguments: str | None, tools: Toolbox, *, undeclared: 
 
 
 def checked(verdict: Verdict, arguments: str | None, tools: Toolbox) -> Verdict:
-    """The verdict of a call in text. One that was lifted says what is wrong with its arguments, as a native one does.
+    """The verdict of a call in text. One that was lifted says what is wrong with its arguments, as a native one does,
+    and one that broke says what was understood of them.
 
     arguments   those that the client is given; None where they are not known
 
     What was mended of them comes first, and what is left is the reason. A name that was mended is a repair alone.
     """
-    if verdict.status != "lifted" or arguments is None:
+    if arguments and verdict.broke is not None and not verdict.broke.after:
+        place = msgspec.structs.replace(verdict.broke, after=arguments[-_MOST_AFTER:])
+        return msgspec.structs.replace(verdict, broke=place)
+    if verdict.status != "lifted" or not arguments:
         return verdict
     left = tuple(islice(_in_arguments(tools.resolve(verdict.name or ""), arguments, tools), _MOST))
     defects = (*verdict.defects, *left)

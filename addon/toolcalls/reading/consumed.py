@@ -32,7 +32,6 @@ class Consumed:
     blank     they are white space
     unframed  marks of a template were taken from them
     reasoned  some of them were the model's reasoning, in a frame of its own
-    tail      the last of them, as far as they are a call's
     """
 
     def __init__(self, scan: Scanner, position: Position) -> None:
@@ -45,7 +44,6 @@ class Consumed:
         self.drained = 0
         self.blank = True
         self.unframed = self.reasoned = False
-        self.tail = ""
         self._lines = self._line_start = 0  # line ends so far, and the offset behind the last one
 
     @property
@@ -92,8 +90,8 @@ class Consumed:
         if not text:
             return
         if "\n" in text:
-            self.count_lines(text)
-        self.tail = (self.tail + text)[-TAIL:]
+            self._lines += text.count("\n")
+            self._line_start = self.drained + text.rfind("\n") + 1
         self.drained += len(text)
         self.blank = self.blank and text.isspace()
         if self.fate is not Fate.TAKEN and not is_payload:
@@ -111,12 +109,15 @@ class Consumed:
         self._line_start = self.drained + text.rfind("\n") + 1
 
     def broke(self, start: int) -> Break:
-        """Where what was consumed ends, of which a call began at the offset `start`."""
+        """Where what was consumed ends, of which a call began at the offset `start`.
+
+        Of a call that has left in part nobody keeps the text: what was understood of it are its arguments.
+        """
         held = "".join(self._scan.taken)
         lines = held.count("\n")
         line_start = self.drained + held.rfind("\n") + 1 if lines else self._line_start
-        size = min(TAIL, self.at - start)
-        after = (self.tail + held[-TAIL:])[-size:] if size > 0 else ""
+        size = min(TAIL, self.at - start, len(held))
+        after = held[-size:] if start >= self.drained and size > 0 else ""
         return Break(self._lines + lines + 1, self.at - line_start + 1, after)
 
     def end_payload(self, *, complete: bool) -> None:

@@ -10,7 +10,7 @@ duplicate one).
 
 from toolcalls.events import CallEnd, CallPiece, CallStart, Reason, Verdict
 from toolcalls.reading.candidate import Candidate
-from toolcalls.reading.consumed import TAIL, Consumed, Fate
+from toolcalls.reading.consumed import Consumed, Fate
 from toolcalls.reading.limits import CallLimits
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.waiting_calls import WaitingCalls
@@ -92,16 +92,16 @@ class Ledger:
         size = candidate.size + len(made)
         if size > self._half:
             return None
-        if candidate.values is not None and candidate.values.holds:
+        values = candidate.values
+        if values is not None and values.holds:
             return None
         if "\n" in piece:
             text.count_lines(piece)
-        text.tail = (text.tail + piece)[-TAIL:]
         text.drained += len(piece)
         self.scan.streamed += len(piece)
         candidate.size = size
-        if candidate.values is not None:
-            made = candidate.mended(made, candidate.values)
+        if values is not None:
+            made = candidate.mended(made, values)
         return CallPiece(candidate.index, made)
 
     def at_once(self, text: str, start: int) -> int:

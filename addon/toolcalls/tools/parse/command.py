@@ -2,13 +2,14 @@
 
 import sys
 from argparse import Namespace
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from toolcalls.events import CallEnd, CallStart, Event, Reasoning, Text, Verdict
+from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Reasoning, Text, Verdict
 from toolcalls.mending.defects import checked
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -96,14 +97,17 @@ def parsed(pieces: Iterable[str], call_policy: CallPolicy, *, cut: bool, whole: 
     starts = [event for event in events if isinstance(event, CallStart) and event.index in complete]
     made = list(zip(calls_in(events), starts, strict=True))
     calls = [{"name": call.name, "arguments": call.arguments, "dialect": start.dialect} for call, start in made]
-    arguments: dict[int | None, str] = {start.index: call.arguments for call, start in made}
+    pieces_of = defaultdict[int | None, list[str]](list)
+    for event in events:
+        if isinstance(event, CallPiece):
+            pieces_of[event.index].append(event.json)
     reasoning = "".join(event.text for event in events if isinstance(event, Reasoning))
     return {
         "text": "".join(event.text for event in events if isinstance(event, Text)),
         **({"reasoning": reasoning} if reasoning else {}),
         "calls": calls,
         "verdicts": [
-            msgspec.to_builtins(checked(event, arguments.get(event.index), tools))
+            msgspec.to_builtins(checked(event, "".join(pieces_of[event.index]), tools))
             for event in events
             if isinstance(event, Verdict)
         ],
