@@ -220,8 +220,8 @@ BAD = {
     "a condition that nobody knows": (
         "defaults: {take: [fence]}",
         "1: defaults.take[0]: expected one of undeclared, escaped, inline, fenced, indented_code, inline_code, "
-        "block_quote, html_comment, reasoning, echo, duplicate, undeclared_arguments, "
-        'no_arguments; found "fence"; did you mean "fenced"?',
+        "block_quote, html_comment, reasoning, echo, duplicate, undeclared_arguments, no_arguments, "
+        'weak_sign; found "fence"; did you mean "fenced"?',
     ),
     "a condition that is no list": (
         "defaults: {require: terminal}",
