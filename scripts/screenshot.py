@@ -52,7 +52,7 @@ REPLIES = {
         chunk({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": NATIVE}]}),
         *(chunk({}, "tool_calls"), b"data: [DONE]\n\n"),
     ],
-    "1 declined: fenced": streamed(f"A call is written like this:\n\n```xml\n{READ}\n```\n"),
+    "1 declined: fenced": streamed(f"A call is written like this:\n\n```xml\n{READ}\n```\n\nIt reads the file."),
     "1 declined: undeclared": streamed(_call("delete_file", path="hello.py")),
     "1 truncated: cut_off": streamed(WRITE[:-40], reason="length"),
     "": streamed("Done: it greets you by name."),

@@ -94,8 +94,8 @@ def test_an_agent_behind_a_forward_proxy_trusts_it(home: Path) -> None:
         finally:
             settings.unlink()
     assert done.stdout.startswith("calls: []\n"), done.stderr
-    assert "toolcalls run: 1 reply; calls: 1 declined\n" in done.stderr
-    assert "toolcalls run: 1 declined: fenced: it is in a fenced code block; it is accepted if " in done.stderr
+    assert "toolcalls run: 1 reply; calls: 1 possibly lost\n" in done.stderr
+    assert "toolcalls run: 1 possibly lost: fenced: it is in a fenced code block; it is accepted if " in done.stderr
 
 
 GO = """package main

@@ -111,13 +111,13 @@ def test_mitmweb(seen: Seen) -> None:
     page = seen.page()
 
     assert "🔧" in row(page, f"/lifted{PATH}").inner_text()
-    assert "👀" in row(page, f"/fenced{PATH}").inner_text()
+    assert "⚠" in row(page, f"/fenced{PATH}").inner_text()
     comments = {
         name: row(page, f"/{name}").locator(".col-comment").text_content()
         for name in (f"lifted{PATH}", f"fenced{PATH}", f"hostile{PATH}", "other")
     }
     assert comments[f"lifted{PATH}"] == "lifted Bash (invoke), m"
-    assert comments[f"fenced{PATH}"] == "1 declined: fenced, m"
+    assert comments[f"fenced{PATH}"] == "1 possibly lost: fenced, m"
     assert comments["other"] == ""
     listed = str(comments[f"hostile{PATH}"])
     assert listed.startswith(r"lifted Bash (invoke), m · 1 declined: undeclared")

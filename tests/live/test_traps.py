@@ -481,7 +481,7 @@ def test_client_replay_gives_the_same_verdicts(recorded: dict[str, Any], folder:
         assert dump.ended() == 0
     again = _cases(out)
     assert [case for case, _ in again] == [case for case, _ in flows]
-    comments = {"lifted": "my own", "declined": "1 declined: fenced"}
+    comments = {"lifted": "my own", "declined": "1 possibly lost: fenced"}
     for case, flow in again:
         assert _verdicts(flow) == recorded["verdicts"][case]
         assert summary_in(flow) == comments.get(case, summary_in(flow))

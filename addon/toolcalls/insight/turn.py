@@ -301,7 +301,7 @@ def outcome_of(plain: Mapping[str, Any], *, waits: bool) -> Outcome:
     if plain.get("likely_meant") and waits:
         return "possible"
     repaired = set(map(defect_of, plain.get("repairs", ())))
-    mended = status == "native" or (status == "lifted" and plain["reason"] in repaired)
+    mended = status == "native" or (status == "lifted" and plain.get("reason") in repaired)
     if repaired and (outcome == "success" or (outcome == "broken" and mended)):
         return "repair"
     return "decline" if outcome == "leak" and not waits else outcome
