@@ -149,7 +149,12 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
             first = False
             continue
         kind, length = yield from inside.at(scan, kept)
-        slip = letter and not (kind or named)
+        at = scan.pos + kept + 1
+        slip = letter and not (kind or named) and letter in scan.text[at : at + 2]
+        if not (kind or slip or scan.ended):
+            value.add(scan.take(kept + 1))
+            first = False
+            continue
         if slip and scan.text.startswith(letter, scan.pos + kept + 1):
             named = yield from scan.starts(f"<{place.key}", kept)
         size = max(1, length) if kind != CALL_END else 1  # where two of them are one, the other counts for itself
