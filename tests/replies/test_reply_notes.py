@@ -133,6 +133,18 @@ def test_a_call_in_reasoning_beside_text_is_a_draft() -> None:
     assert rules("openai_chat", "streamed", frames("openai_chat", chunks)) == []
 
 
+@pytest.mark.parametrize("wire", WIRES)
+def test_marks_that_are_removed_without_a_call(wire: str) -> None:
+    for text, said in (
+        ("<|START_RESPONSE|>Hello.<|END_RESPONSE|>", ["marks_removed"]),
+        ("It is <|START_RESPONSE|>.", []),
+    ):
+        exchange = of_request(all_wires()[wire], REQUEST, Route(mend=()), form="whole")
+        out = exchange.feed(body_of(wire, "whole", [], text)) + exchange.close()
+        assert [note.rule for _, note in exchange.notes] == said
+        assert (b"START_RESPONSE" in out) == (not said)
+
+
 @BOTH
 @pytest.mark.parametrize("tag", ["think", "thinking", "thought"])
 @pytest.mark.parametrize("wire", WIRES)
