@@ -126,8 +126,17 @@ def outcome_of(case: Case, body: bytes, cuts: Callable[[bytes], Iterable[bytes]]
     return Outcome(choice.text, calls, verdicts, choice.reasoning)
 
 
+def comparable(outcome: Outcome) -> Outcome:
+    """An outcome of the reader without what an exchange says in other words."""
+    return outcome._replace(verdicts=tuple(map(as_read, outcome.verdicts)))
+
+
 def as_read(verdict: Verdict) -> Verdict:
-    """A verdict as the reader gives it, which does not know what is wrong with a lifted call's arguments."""
+    """A verdict as the reader gives it. It knows neither what is wrong with a lifted call's arguments, how a reply ends
+    (`likely_meant`), nor which arguments of a call that broke have left (`broke.after`).
+    """
+    broke = verdict.broke and msgspec.structs.replace(verdict.broke, after="")
+    verdict = msgspec.structs.replace(verdict, likely_meant=False, broke=broke)
     if verdict.status != "lifted" or not verdict.defects:
         return verdict
     assert verdict.reason == verdict.defects[0].code

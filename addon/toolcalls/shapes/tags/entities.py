@@ -52,7 +52,7 @@ IN_TEXT = re.compile(r"[<&]").search
 # How much of a value may wait for the answer to "escaped or raw?". Past that it is raw.
 _MAX_WAIT = 64 * 1024
 
-SHELL = frozenset({"command", "cmd", "script"})  # parameters that a shell runs
+SHELL = frozenset({"command", "cmd", "script", "c"})  # parameters that a shell runs, `c` as in `sh -c`
 # What says whether a place of a program is quoted. A backslash takes what is after it along.
 _QUOTES = re.compile(r"""\\.?|['"#\n]""", re.DOTALL)
 _SIGNS = re.compile(

@@ -235,6 +235,7 @@ class RestOfCall:
         lacks = self._grammar.lacks
         self._good, self._following = [False] * upto, [-1] * upto
         self._closers = {}
+        paired = self._paired(upto)
         nearest: dict[str, int] = {}  # the next closer from which it does, by what it is called
         unclosed = upto > 0 and upto - 1 in self._unclosed
         begins = False  # further on a parameter begins that the call lacks
@@ -249,7 +250,8 @@ class RestOfCall:
                 self._good[number] = good
                 if good and tag.kind == CLOSES:
                     nearest[tag.element] = number
-                    self._closers.setdefault((tag.element, self._quoted[number]), []).append(number)
+                    if number not in paired:
+                        self._closers.setdefault((tag.element, self._quoted[number]), []).append(number)
             elif tag.kind == OPENS:
                 lacking = lacks(tag.key)
                 self._following[number] = nearest.get(tag.element, -1)
@@ -259,6 +261,21 @@ class RestOfCall:
         for closers in self._closers.values():
             closers.reverse()
         self._work += upto
+
+    def _paired(self, upto: int) -> set[int]:
+        """The closers in quoted calls whose openers are in them, too: they end no value around such a call."""
+        paired: set[int] = set()
+        open_: dict[str, int] = {}
+        for number in range(upto):
+            tag = self._tags[number]
+            if not self._quoted[number]:
+                open_.clear()
+            elif tag.kind == OPENS:
+                open_[tag.element] = open_.get(tag.element, 0) + 1
+            elif tag.kind == CLOSES and open_.get(tag.element):
+                open_[tag.element] -= 1
+                paired.add(number)
+        return paired
 
     def _closer(self, first: int, element: str, *, quoted: bool) -> int | None:
         """The first closer of a value from which the grammar goes on."""
