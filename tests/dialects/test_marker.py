@@ -190,6 +190,7 @@ def test_s17_it_is_inactive_where_the_reply_carries_native_calls() -> None:
     reader = Reader(CallPolicy(Route(dialects=("marker",)), Request(tools=TOOLS)))
     assert len(calls_in([*reader.feed(f"TOOL_CALL {GET}\n"), *reader.feed("So.\n")])) == 1
     reader.add_native("now", "{}")
+    reader.stands_behind_native()
     events = [*reader.feed(f"TOOL_CALL {GET}"), *reader.finish(cut=False)]
     verdicts = [(event.status, event.reason, event.name) for event in events if isinstance(event, Verdict)]
     assert (calls_in(events), verdicts) == ([], [("declined", "beside_native", "search")])

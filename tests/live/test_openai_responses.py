@@ -275,4 +275,4 @@ def test_the_flow_says_what_became_of_all_turns(line: Line) -> None:
     flows = line.recording.wait_for(lambda flows: any(flow.request.path == path for flow in flows))
     (flow,) = [flow for flow in flows if flow.request.path == path]
     assert verdicts(flow) == [("lifted", None), ("declined", "fenced")]
-    assert summary_in(flow) == "lifted read_file (invoke) · 1 declined: fenced"
+    assert summary_in(flow) == "lifted read_file (invoke) · 1 possibly lost: fenced"

@@ -255,7 +255,9 @@ JSON: dict[str, Damage] = {
     ),
     "keys without quotes": _written('"all"', "all", "bare_key"),
     "an escape that is none": Damage(
-        replace(SOUND, pieces=('{"path": "C:\\dir \\x41"}',)), frozenset({"invalid_escape"}), '{"path": "C:\\\\dir A"}'
+        replace(SOUND, pieces=('{"path": "C:\\dir \\x41"}',)),
+        frozenset({"invalid_escape"}),
+        '{"path": "C:\\\\dir \\\\x41"}',
     ),
     "an escaped apostrophe": Damage(
         replace(SOUND, pieces=('{"path": "don\\\'t"}',)), frozenset({"invalid_escape"}), '{"path": "don\'t"}'
