@@ -17,7 +17,7 @@ def test_keys_in_the_console(tmp_path: Path) -> None:
     folder.mkdir()
     with upstream(Reply(streamed(FENCED))) as server, console(folder, to=server.url) as shown:
         post(shown.url, asked())
-        shown.wait_for("👀")
+        shown.wait_for("⚠")
         shown.press("Y")
         shown.wait_for("Data viewer", "4  it is not quoted", "FAILED: fenced: it is in a fenced code")
         shown.press("q")
