@@ -5,6 +5,7 @@ has anyway, so no dialect can hand a client something that means another call.
 """
 
 import json
+import re
 from collections.abc import Sequence
 from operator import itemgetter
 
@@ -19,6 +20,7 @@ from toolcalls.values.conversion import members, quote
 from toolcalls.values.toolbox import Toolbox
 
 _TEXT = frozenset({"string"})
+_IN_ATTRIBUTE = re.compile(r"""(<[^\s<>]+)\s+([^\s=<>]+)\s*=\s*["']?""")  # a tag up to the name of a tool
 
 
 def write(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
@@ -100,7 +102,10 @@ def reads(dialect: str, text: str, call: Call, tools: Toolbox) -> bool:
 
 
 def begins(dialect: str, text: str, name: str, tools: Toolbox) -> bool:
-    """Whether `text` begins as calls of this tool do in `dialect`: with the tag that names it, in a wrapper or not."""
+    """Whether `text` begins as calls of this tool do in `dialect`: with the tag that names it, in a wrapper or not.
+
+    Where an attribute names it, others may be beside that one, and its quotes are any.
+    """
     try:
         written = all_dialects()[dialect].write([Call(name, "{}")], tools)
     except ValueError:  # what a dialect cannot hold, too
@@ -109,7 +114,14 @@ def begins(dialect: str, text: str, name: str, tools: Toolbox) -> bool:
     tag = written.rfind("<", 0, at)
     if at < 0 or tag < 0:
         return False
-    return text.lstrip().removeprefix(written[:tag].strip()).lstrip().startswith(written[tag : at + len(name) + 1])
+    text = text.lstrip().removeprefix(written[:tag].strip()).lstrip()
+    if text.startswith(written[tag : at + len(name) + 1]):
+        return True
+    attribute = _IN_ATTRIBUTE.fullmatch(written, tag, at)
+    if attribute is None:
+        return False
+    element, key = map(re.escape, attribute.groups())
+    return re.match(rf"""{element}\s(?:[^<>]*?\s)??{key}\s*=\s*["']?{re.escape(name)}["'\s/>]""", text) is not None
 
 
 def same_calls(found: Sequence[Call], calls: Sequence[Call]) -> bool:
