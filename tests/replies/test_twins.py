@@ -221,28 +221,30 @@ MEMBERS: dict[str, st.SearchStrategy[Any]] = {
     "limit": st.integers(1, 9),
     "ratio": st.sampled_from([0.5, 1.5]),
     "steps": st.lists(
-        st.fixed_dictionaries({"at": st.integers(0, 3), "why": st.sampled_from(["x", "y z"])}), max_size=2
+        st.fixed_dictionaries({}, optional={"at": st.integers(0, 3), "why": st.sampled_from(["x", "y z"])}), max_size=2
     ),
     "env": st.just({"B": 2}),
 }
-DEFAULTS = {"timeout": 120000, "background": False, "env": {"A": 1}}
+# What a call or a step means where these members are left out.
+BY_DEFAULT = {**dict.fromkeys(MEMBERS), "timeout": 120000, "background": False, "env": {"A": 1}}
+IN_A_STEP = {"at": None, "why": "no reason "}
 SPACES = st.sampled_from(["", "\n", "  ", " \t\r\n"])
 
 
 @st.composite
-def respelt(draw: st.DrawFn, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Other arguments that mean the same."""
+def respelt(draw: st.DrawFn, arguments: dict[str, Any], by_default: dict[str, Any]) -> dict[str, Any]:
+    """Other arguments that mean the same. Only what is declared there has a default: an undeclared false is a value."""
     spelt: dict[str, Any] = {}
     for key, value in arguments.items():
         if isinstance(value, str):
             spelt[key] = draw(SPACES) + value + draw(SPACES)
         elif isinstance(value, list):
-            fill = st.sampled_from([{"why": "no reason "}, {"at": None}])
-            spelt[key] = [{**draw(fill), **draw(respelt(one))} for one in value]
+            spelt[key] = [draw(respelt(one, IN_A_STEP)) for one in value]
         else:
             spelt[key] = value
-    for key in draw(st.lists(st.sampled_from(sorted(MEMBERS.keys() - arguments.keys())), unique=True, max_size=3)):
-        spelt[key] = draw(st.sampled_from([None, DEFAULTS.get(key)]))
+    missing = sorted(by_default.keys() - arguments.keys())
+    for key in draw(st.lists(st.sampled_from(missing), unique=True, max_size=3)) if missing else ():
+        spelt[key] = draw(st.sampled_from([None, by_default[key]]))
     return dict(draw(st.permutations(list(spelt.items()))))
 
 
@@ -255,10 +257,10 @@ ARGUMENTS = st.fixed_dictionaries(
 def said_twice(draw: st.DrawFn) -> tuple[Parts, bool]:
     """A reply with a call as text and natively, and whether the two are one call."""
     arguments = draw(ARGUMENTS)
-    native, same = draw(respelt(arguments)), draw(st.booleans())
+    native, same = draw(respelt(arguments, BY_DEFAULT)), draw(st.booleans())
     if not same:
         native[draw(st.sampled_from(["command", "limit"]))] = draw(st.sampled_from(["git pull", 17]))
-    call = json.dumps({"name": "Bash", "arguments": draw(respelt(arguments))})
+    call = json.dumps({"name": "Bash", "arguments": draw(respelt(arguments, BY_DEFAULT))})
     text = f"\n\n<tool_call>\n{call}\n</tool_call>"
     between = draw(st.sampled_from([[], ["\n\nThen I go on.\n\n"]]))
     return draw(st.sampled_from([[text, *between, native], [native, *between, text]])), same
