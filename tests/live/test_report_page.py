@@ -80,6 +80,7 @@ def test_leaks_say_who_since_when_and_where_last() -> None:
     assert [(row["what"], row["why"].partition("(")[0], row["times"], row["model"]) for row in rows] == [
         ("leakBash", "inline ", "3 in 3 sessions", "glm"),
         ("leakBash", "inline ", "1 in 1 session", "qwen"),
+        ("possibly lostread_file", "fenced ", "1 in 1 session", "qwen3-coder"),
     ], "what was seen last is first"
     assert "other text is before it on its line→ it is accepted if the route has take: [inline]" in rows[0]["why"]
     began = datetime.fromtimestamp(manyflows.BEGAN, UTC)
@@ -101,23 +102,29 @@ def test_leaks_say_who_since_when_and_where_last() -> None:
 
 
 def test_what_needs_a_look_is_grouped_and_what_is_right_is_not_there() -> None:
-    """Requests that failed, replies that broke off or are empty; no rule that blocks, no quotation, nothing mended."""
+    """Requests that failed, replies that broke off, are empty or end in a quotation.
+
+    No rule that blocks, no quotation that words follow, nothing mended.
+    """
     failed = manyflows.flow_of("failed", [manyflows.user("a")], [], at=1)
     assert failed.response is not None
     failed.response.status_code = 529
     failed.response.raw_content = b'{"error": "overloaded"}'
     record = replace(record_of(failed), report={"wire": "openai_chat"})
     empty = record_of(manyflows.flow_of("empty", [manyflows.user("b")], streamed(""), at=2))
-    *whole, cut = manyflows.session()
+    call = manyflows.written("Bash", command="ls")
+    example = manyflows.flow_of("example", [manyflows.user("c")], streamed(f"```\n{call}\n```\nSo it is done."), at=3)
+    first, second, quoted, _, cut = manyflows.session()
     sessions = Sessions()
-    for one in [record, empty, *map(record_of, [*whole[:3], cut])]:
+    for one in [record, empty, *map(record_of, [example, first, second, quoted, cut])]:
         sessions.put(turn_of(one))
     groups = sessions.attention.groups()
     assert [(one.kind, one.cause, one.count) for one in groups] == [
-        ("truncated", "cut_off", 1), ("empty reply", "empty", 1), ("failed request", "HTTP 529", 1)
+        ("truncated", "cut_off", 1), ("possibly lost", "fenced", 1), ("empty reply", "empty", 1),
+        ("failed request", "HTTP 529", 1),
     ]  # fmt: skip
     assert "overloaded" in report_page(sessions, "a.flow").partition("HTTP 529")[2].partition("</tr>")[0]
-    for id_ in [one.id for one in (record, empty, cut)]:
+    for id_ in [one.id for one in (record, empty, quoted, cut)]:
         sessions.discard(id_)
     assert sessions.attention.groups() == []
     assert "Nothing: no call was lost" in live_overview(sessions)[1].html
@@ -290,7 +297,7 @@ def test_numbers_in_bars_can_be_read_in_both_schemes() -> None:
         colors = dict(re.findall(r"--([\w-]+): (#[0-9a-f]+);", scheme))
         colors = {name: color if len(color) == 7 else f"#{color[1:2] * 6}" for name, color in colors.items()}
         for outcome in OUTCOMES:
-            on = colors["on-leak" if outcome == "leak" else "on"]
+            on = colors["on-leak" if outcome in {"leak", "possible"} else "on"]
             dark, bright = sorted((light(on), light(colors[outcome])))
             assert (bright + 0.05) / (dark + 0.05) >= 4.5, outcome
 
