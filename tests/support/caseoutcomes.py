@@ -13,7 +13,7 @@ from support import processoroutcomes, quotingoutcomes
 from support.caseexpectations import Doubtful, Expected, kept, spelt
 from support.casefiles import CASES, Case, Place, Said, canonical, case_of, load, openai_tools
 from support.caseformat import FORMATS
-from support.dialectcases import WIRE, Outcome, chunks, exchanged, read, read_back, single, whole
+from support.dialectcases import WIRE, Outcome, chunks, comparable, exchanged, read, read_back, single, whole
 from support.exchanges import run, same_wherever_it_is_cut
 from support.exchanges import words as words_of
 from support.rawbytes import RAW_CALL, check_raw, raw_bytes
@@ -166,7 +166,7 @@ def _lawful(case: Case) -> Outcome:
             raise Doubtful(f"it depends on where the text is cut (behind {at} characters)")
     as_it_came = replace(case, shown=came.shown)
     for size, cuts in ((len(case.text), whole), (3, whole), (7, single)):
-        if exchanged(as_it_came, chunks(case.text, max(size, 1)), cuts) != came:
+        if exchanged(as_it_came, chunks(case.text, max(size, 1)), cuts) != comparable(came):
             raise Doubtful("through Chat Completions it is something else")
     return came
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import get_args
 
+from support.dialectcases import as_read
 from support.exchanges import run, taken
 from support.strategies import TOOLS
 from toolcalls.events import CallPiece, CallStart, Event, Markup, ReplyDefect, Text, Verdict
@@ -104,7 +105,7 @@ def assert_as_read(
         assert text == shown(events)
     assert list(names) == [name for name, _ in whole]
     assert [(record.name, record.arguments) for _, record in exchange.client_calls if record.complete] == whole
-    assert [verdict for _, verdict in exchange.verdicts] == verdicts(events)
+    assert [as_read(verdict) for _, verdict in exchange.verdicts] == [as_read(verdict) for verdict in verdicts(events)]
     assert same or any(isinstance(event, Markup) for event in events)
 
 
