@@ -124,6 +124,8 @@ def check_called(case: Mapping[str, Any], policy: PolicyName) -> None:
     for dialect in some(DIALECTS, 25, case["text"]):
         if all_dialects()[dialect].place == "message" and not case.get("whole"):
             continue
+        if policy == "strict" and dialect == "fenced_json":
+            continue  # a fence is an example there
         text = filled(case["text"], written(dialect))
         assert text is not None
         _is_the_call(read(text, policy), dialect)
