@@ -278,7 +278,7 @@ class CarelessReading:
         bare = tag.bare
         current = next((call for call in reversed(calls) if call.ended is None), None)
         data = current is not None and (bare or self._tags.is_data(current.names[0], tag.names[0]))
-        data = data and not self._kept.is_split(start, end)
+        data = data and not (tag.foreign or self._kept.is_split(start, end))
         asked = any(call.judgement.asks(key) or key in NESTED for call in calls for key in tag.names)
         self._elements.append(Element(tag.names, start, end, bare, data, True if asked else None))
         if len(self._elements) > _CANDIDATES:

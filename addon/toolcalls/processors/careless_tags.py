@@ -67,8 +67,9 @@ _DECODED = 1 << 17  # characters that are read for them without finding one
 class Tag:
     """A tag and where it is in the text that was searched.
 
-    value  that of a "given" parameter
-    bare   the names are no element's: they are in it, and not in its closer
+    value    that of a "given" parameter
+    bare     the names are no element's: they are in it, and not in its closer
+    foreign  it is spelt as in a form that none of the dialects has, so a parser may read none there
     """
 
     kind: Kind
@@ -77,6 +78,7 @@ class Tag:
     end: int
     value: str = ""
     bare: bool = True
+    foreign: bool = False
 
 
 class Tags:
@@ -201,7 +203,10 @@ class Tags:
             return Tag("end", (), start, end) if closes else Tag("call", names, start, end) if names else None
         if local == "parameter" and (self._called or self.function):
             names = self._attribute(attributes)
-            return Tag("closer", (), start, end) if closes else Tag("value", names, start, end) if names else None
+            if closes:
+                return Tag("closer", (), start, end)
+            has_form = self.function if attributes.lstrip().startswith("=") else bool(self._called)
+            return Tag("value", names, start, end, foreign=not has_form) if names else None
         if not self._by_element:
             return None
         name = self._by_element.get(written.casefold())

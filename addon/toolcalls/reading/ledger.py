@@ -245,7 +245,7 @@ class Ledger:
     def abandon(self, candidate: Candidate) -> None:
         """A call that waits will never be complete."""
         self.waiting.remove(candidate)
-        if self.call_policy.emit_incomplete:
+        if self.call_policy.emits_incomplete(candidate.dialect):
             self._emit_incomplete(candidate)
 
     def decline_waiting(self, reason: Reason, size: int | None = None) -> None:

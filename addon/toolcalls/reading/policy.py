@@ -11,6 +11,7 @@ are the ledger's, and 7 is the grammar's. `CallPolicy.waits` says where a call m
 from dataclasses import dataclass
 from functools import cached_property
 
+from toolcalls.dialects import DAMAGED
 from toolcalls.events import Reason
 from toolcalls.reading.strength import ASKED, Shown
 from toolcalls.request import Request
@@ -138,6 +139,10 @@ class CallPolicy:
         """What a call of this dialect must show beyond the conditions, by the strength of its sign."""
         named = dialect in self.first or (self.route.dialects is not None and dialect in self.route.dialects)
         return () if named or self.takes("weak_sign") else ASKED[self.route.policy][strength]
+
+    def emits_incomplete(self, dialect: str) -> bool:
+        """Whether an incomplete call is emitted. Who runs one reads its tags: no client reads damaged ones."""
+        return self.emit_incomplete and dialect not in DAMAGED
 
     def knows(self, sign: Sign) -> bool:
         """Whether something beside the text tells a rest from what else is written so: the route, or the model."""
