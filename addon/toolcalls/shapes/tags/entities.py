@@ -203,18 +203,18 @@ def has_operator(text: str, quotes: Quotes | None = None) -> bool:
 class Unescaping:
     """A `Value` in front of another that decodes entities by the rule above while the text still arrives.
 
-    note    is told when the value was decoded
-    shell   it is a program, and its writer is not known to escape
+    note      is told when the value was decoded
+    program   it is one for a shell, and its writer is not known to escape
 
     Raw text goes through at once. From the first entity on, the text waits until something says that it is raw after
     all, or the value ends.
     """
 
-    def __init__(self, value: Value, note: Callable[[], None], *, shell: bool) -> None:
+    def __init__(self, value: Value, note: Callable[[], None], *, program: bool) -> None:
         self._value = value
         self._note = note
-        self._quotes = Quotes() if shell else None
-        self._sign, self._undecided = (_BARE_IN_SHELL, _undecided_in_shell) if shell else (_BARE, _undecided)
+        self._quotes = Quotes() if program else None
+        self._sign, self._undecided = (_BARE_IN_SHELL, _undecided_in_shell) if program else (_BARE, _undecided)
         self._raw = False
         self._held: list[str] = []
         self._half = ""  # half an entity, which what is held ends with
@@ -276,7 +276,7 @@ def escaped_value(value: Value, key: str, tools: Toolbox, note: Callable[[], Non
     note   is told when they were
     """
     if tools.escaped or (tools.escaped is None and key in SHELL):
-        return Unescaping(value, note, shell=not tools.escaped)
+        return Unescaping(value, note, program=not tools.escaped)
     return value
 
 
