@@ -29,7 +29,7 @@ REPLIES = {
     "finish_denies_calls": ("mended", ":wrench:", [BEGIN, _call(GOOD), chunk({}, "stop"), END]),
     "missing_argument": ("damaged", ":warning:", [BEGIN, _call("{}", ""), chunk({}, "stop"), END]),
     "call_in_text": ("lifted", ":wrench:", streamed(LIFTED)),
-    "fenced": ("declined", ":eyes:", streamed(f"```\n{LIFTED}\n```\n")),
+    "fenced": ("possibly lost", ":warning:", streamed(f"```\n{LIFTED}\n```\n")),
 }
 
 
