@@ -29,6 +29,7 @@ REPLIES = {
     "finish_denies_calls": ("mended", ":wrench:", [BEGIN, _call(GOOD), chunk({}, "stop"), END]),
     "missing_argument": ("damaged", ":warning:", [BEGIN, _call("{}", ""), chunk({}, "stop"), END]),
     "call_in_text": ("lifted", ":wrench:", streamed(LIFTED)),
+    "example": ("declined", ":eyes:", streamed(f"```\n{LIFTED}\n```\nSo it is done.")),
     "fenced": ("possibly lost", ":warning:", streamed(f"```\n{LIFTED}\n```\n")),
 }
 
@@ -47,7 +48,7 @@ def test_the_mark_says_that_a_reply_came_damaged(name: str) -> None:
 def test_a_filter_finds_each_kind(name: str) -> None:
     found = {one for one in REPLIES if flowfilter.match(rf"~meta damage:{name}\b", _flow(one))}
     kinds = {"missing_argument"} if name in {"no_id", "finish_denies_calls"} else set()
-    assert found == ({name} | kinds if name not in {"sound", "text", "fenced"} else set())
+    assert found == ({name} | kinds if name not in {"sound", "text", "example", "fenced"} else set())
 
 
 def test_each_status_of_a_reply_has_a_severity_of_its_own_and_a_mark() -> None:
