@@ -74,7 +74,7 @@ def test_parse(tools: str, tmp_path: Path, chunk: tuple[str, ...], named: bool) 
     run = toolcalls("parse", "--tools", tools, *chunk, *([str(path)] if named else []), stdin=path.read_bytes())
     assert (run.returncode, run.stderr) == (0, b"")
     verdict = {"status": "lifted", "reason": None, "dialect": "invoke", "name": "read_file", "start": 8}
-    verdict |= {"rule": None, "changes": [], "nearest": [], "defects": []}
+    verdict |= {"rule": None, "changes": [], "nearest": [], "defects": [], "likely_meant": False, "broke": None}
     assert json.loads(run.stdout) == {
         "text": "Look.\r\n\n",
         "calls": [LIFTED],
