@@ -342,7 +342,8 @@ def test_the_sides_can_be_dialects() -> None:
     lowered = rewritten(body=native, client="tagged", upstream="native")
     assert [(verdict["status"], verdict["dialect"]) for verdict in lowered["verdicts"]] == [("lowered", "tagged")]
     unread = rewritten(body=stream(CALL), upstream="tagged")
-    assert unread == {"body": stream(CALL), "verdicts": [], "notes": []}
+    assert (unread["body"], unread["verdicts"]) == (stream(CALL), [])
+    assert [note["rule"] for note in unread["notes"]] == ["unknown_form"]
 
 
 def test_a_reply_that_breaks_off_completes_no_call() -> None:
