@@ -29,11 +29,11 @@ def damaged(spoken: Spoken, text: str) -> bytes:
 @every_wire
 def test_bytes_that_are_no_utf_8_are_heard_as_clients_hear_them(spoken: Spoken) -> None:
     """Nothing of a call is missing because a frame could not be read."""
-    body = damaged(spoken, 'É\n<invoke name="Bash"><parameter name="command">rm É &amp; x</parameter></invoke>')
+    body = damaged(spoken, 'É\n<invoke name="Bash"><parameter name="command">rm É &amp;&amp; x</parameter></invoke>')
     out = through(exchange(spoken, TOOLS), body)
     text, calls = spoken.heard(spoken.edited(out, lambda body: body.decode(errors="replace").encode()))
     assert text == "\ufffd\n"
-    assert calls == [("Bash", {"command": "rm \ufffd & x"})]
+    assert calls == [("Bash", {"command": "rm \ufffd && x"})]
 
 
 @every_wire

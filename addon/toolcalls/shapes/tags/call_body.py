@@ -89,8 +89,11 @@ class CallBody(ABC):
 
     def comes_late(self, ahead: int) -> Step[bool]:
         """Whether the parameters come behind a closer that was too early, which is noted; one of them is declared."""
+        keys = self.tools.keys(self.name)
+        if not keys:
+            return False
         found = yield from self.rest.goes_on_from(self.scan, ahead)
-        late = found is not None and not found.isdisjoint(self.tools.keys(self.name))
+        late = found is not None and not found.isdisjoint(keys)
         if late:
             self.sink.note_repair(DUPLICATE_CLOSER)
         return late
