@@ -22,8 +22,8 @@ from support.casefiles import Case, dialect_cases
 from support.spoken import TEXTUAL
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
+from toolcalls.requests.declared_tools import function_tools
 from toolcalls.route import Route
-from toolcalls.wires import function_tools
 from toolcalls.wires.frames import Form
 
 _ENDS = {"stop", "end_turn", "STOP", "completed", "COMPLETE"}
