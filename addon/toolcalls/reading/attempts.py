@@ -49,6 +49,7 @@ class Attempts:
         self._tools = tools
         call_policy = ledger.call_policy
         self._first = call_policy.first
+        self._named = frozenset(call_policy.route.dialects or ())  # the route means these, whoever the client is
         self._takes_inline = call_policy.takes("inline")
         self._own_line = call_policy.requires("line_start")  # of special tokens, too
         # A route that names such a dialect means it.
@@ -185,11 +186,12 @@ class Attempts:
     def _asked(self, dialects: tuple[Dialect, ...]) -> Sequence[Dialect]:
         """The dialects that may read a call here.
 
-        Where a text client's own begin so, no others, and none from there on where they have found no call: what its
-        model writes is read by the client.
+        Where a text client's own begin so, no others but those that the route names, and only these from there on where
+        they have found no call: what its model writes is read by the client.
         """
-        own = [one for one in dialects if one.name in self._first]
-        return own if own or self._own_alone else dialects
+        if not self._own_alone and not any(one.name in self._first for one in dialects):
+            return dialects
+        return [one for one in dialects if one.name in self._first or one.name in self._named]
 
     def _grammar(self, dialect: Dialect, block: Block) -> Generator[None, None, bool]:
         run = dialect.read(self._scan, block, self._tools)
