@@ -74,7 +74,6 @@ CHOICES: dict[str, list[tuple[Any, Any]]] = {
         ({"type": "function", "function": {"name": "a"}}, "auto"),
         ({"type": "function", "function": {"name": "b"}}, {"type": "function", "function": {"name": "b"}}),
         (chat_allowed("a", "b"), chat_allowed("b")),
-        (chat_allowed("a"), "none"),
     ],
     "openai_responses": [
         (None, None),
@@ -119,6 +118,12 @@ def offered(wire: str, body: dict[str, Any], gate: Gate) -> tuple[dict[str, Any]
 def test_a_tool_that_may_not_be_called_is_not_offered_and_not_chosen(wire: str, choice: Any, after: Any) -> None:
     made, notes = offered(wire, request(wire, "ab", choice), GATE)
     assert made == request(wire, "b", after)
+    assert notes == ("a is not offered (no)",)
+
+
+def test_where_the_only_tool_that_is_allowed_goes_none_is_offered() -> None:
+    made, notes = offered("openai_chat", request("openai_chat", "ab", chat_allowed("a")), GATE)
+    assert made == SAYS["openai_chat"]
     assert notes == ("a is not offered (no)",)
 
 

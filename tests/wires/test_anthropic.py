@@ -19,6 +19,7 @@ from msgspec import structs
 from support import anthropicclient as client
 from support.anthropicclient import received, stream, understood, whole, written
 from support.casefiles import load
+from support.dialectcases import as_read
 from support.exchanges import as_received, in_blocks, in_pieces, of_kind, of_request, only_whole_knows, run, words
 from support.readings import assert_total, read, shown, verdicts
 from support.repository import shared_path
@@ -359,7 +360,7 @@ def test_a_client_receives_what_the_reader_reads(data: st.DataObject, text: str,
     assert reply.stop == "max_tokens" or all(call["id"] in ended for call in reply.calls)
     got = [(call["name"], call["arguments"]) for call in reply.calls if call["id"] in ended]
     assert got == [(call.name, call.arguments) for call in calls_in(events)]
-    assert [verdict for _, verdict in exchange.verdicts] == verdicts(events)
+    assert [as_read(verdict) for _, verdict in exchange.verdicts] == [as_read(verdict) for verdict in verdicts(events)]
     if shown(events) == text:
         assert out == body
     else:
