@@ -52,7 +52,8 @@ def _block(raw: Any) -> Fields:
     if "toolResult" in block:
         content = rawjson.fields(block["toolResult"]).get("content", [])
         return {"type": "provider_tool_result", "content": content, AS_CAME: raw}
-    return {"type": next(iter(block), "unknown"), AS_CAME: raw}
+    kind = next(iter(block), "unknown")
+    return {"type": "unknown" if kind == "text" else kind, AS_CAME: raw}  # a text that is no string is no text
 
 
 def _said(cited: Fields) -> str:
