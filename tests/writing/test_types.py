@@ -146,7 +146,7 @@ def test_from_another_dialect_values_arrive_as_they_do_natively(client: str) -> 
         says = write(foreign, [Call("save", '{"b": true}')], tools)
         made = chat(Route(client="text", upstream="text", client_dialect=client), CLINE)
         text, verdicts = written_in(made, stream([says]))
-        if verdicts[0][0] == "lowered" and text != says:
+        if verdicts and verdicts[0][0] == "lowered" and text != says:  # none where the client reads what begins so
             assert "".join(text.split()) == "".join(natively[0].split())
             assert verdicts == natively[1]
 
