@@ -140,7 +140,7 @@ class Between:
         reason = self._place.position.reason()
         orphan = reason is None or self._place.position.in_prompts_reasoning
         if orphan:
-            self._unopened.closes_nothing()
+            self._unopened.closes_nothing(opener.literal)
         self._scan.take(len(opener.literal))
         if orphan:
             self._ledger.text.hold()

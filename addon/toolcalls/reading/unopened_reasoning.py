@@ -26,6 +26,11 @@ _THOUGHT = r"<\|close\|>\s{0,8}think\s{0,8}<\|sep\|>"
 _CLOSER = re.compile("|".join([*map(re.escape, REASONING_CLOSERS), _THOUGHT]), re.IGNORECASE)
 _OVERLAP = max(map(len, REASONING_CLOSERS)) + 16
 _FIRST = re.compile(r"[^\[{\"]*+")  # in front of a call's JSON
+# An opener with nothing behind it that closes it: inside a line it opens no reasoning, and its closer ends none.
+_OPENED = {
+    closer: re.compile(f"{re.escape(opener)}(?!.*{re.escape(closer)})", re.IGNORECASE | re.DOTALL)
+    for opener, closer in REASONING_TAGS.items()
+}
 
 
 def holds_closer(text: str) -> bool:
@@ -89,7 +94,7 @@ class UnopenedReasoning:
         if not opener.dialects or (reason == "reasoning" and not prompts):
             return False
         if reason is None or prompts:
-            self.closes_nothing()
+            self.closes_nothing(opener.literal)
             self.is_over()
         return True
 
@@ -121,13 +126,17 @@ class UnopenedReasoning:
                 return None
             yield
 
-    def closes_nothing(self) -> None:
-        """A closer of reasoning is here that nothing opened: all text so far was reasoning, calls included."""
+    def closes_nothing(self, closer: str = "") -> None:
+        """A closer of reasoning is here that nothing opened: all text so far was reasoning, calls included.
+
+        closer   as it is written. One that stands behind its own opener in its line says nothing of how the text began
+        """
         ledger = self._ledger
-        self.closed_nothing = True
-        self.closed_first = self.closed_first or ledger.text.blank
-        if not self.reasoning_is_over:
-            self.began_inside = ledger.text.at
+        if closer not in _OPENED or not self._position.follows(_OPENED[closer]):
+            self.closed_nothing = True
+            self.closed_first = self.closed_first or ledger.text.blank
+            if not self.reasoning_is_over:
+                self.began_inside = ledger.text.at
         if ledger.waiting and not ledger.call_policy.takes("reasoning"):
             ledger.decline_waiting("overflow" if ledger.overflows() else "reasoning")
         self._position.restart()
