@@ -217,7 +217,7 @@ READ = (
     ),
     (
         ('<tool_call>\n{"name": "bash", "arguments": {"command": "grep "a" b &gt; c"}}\n</tool_call>'),
-        [("bash", {"command": 'grep "a" b > c'})],
+        [("bash", {"command": 'grep "a" b &gt; c'})],  # in JSON nothing was escaped for XML
     ),
     (
         '<tool_call>{"name":": "bash", "arguments": {"command": "ls"}}</tool_call>',

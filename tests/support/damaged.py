@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from support.sampling import some
+from support.sampling import share, some
 from toolcalls.dialects import all_dialects
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request, Tool
@@ -34,8 +34,20 @@ class Outcome:
     repairs: tuple[str, ...]
 
 
-def outcome(text: str, dialect: str | None = None, *, tools: tuple[Tool, ...] = TOOLS, finish: str = "stop") -> Outcome:
-    """The outcome of `text`, which must be the same wherever it is cut. Without `dialect`, all are looked for."""
+def outcome(
+    text: str,
+    dialect: str | None = None,
+    *,
+    tools: tuple[Tool, ...] = TOOLS,
+    finish: str = "stop",
+    turn: int = 0,
+    turns: int = 1,
+) -> Outcome:
+    """The outcome of `text`, which must be the same wherever it is cut.
+
+    dialect   the one that is read; None: all are looked for
+    turn      of so many texts of a kind: each is cut at other places, and together at all (`sampling.share`)
+    """
     route = Route(dialects=None if dialect is None else (dialect,))
     policy = CallPolicy(route, Request(tools=tools), open_calls=True)
 
@@ -44,7 +56,7 @@ def outcome(text: str, dialect: str | None = None, *, tools: tuple[Tool, ...] = 
 
     whole = read([text])
     assert read(list(text)) == whole
-    for at in some(range(1, len(text)), 12, text):
+    for at in some(share(range(1, len(text)), turn, turns), 12, text):
         assert read([text[:at], text[at:]]) == whole, at
     return Outcome(
         whole["text"],

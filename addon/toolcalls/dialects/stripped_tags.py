@@ -25,6 +25,8 @@ tool_call>
 )
 
 _TAGS = ("tool_call", "function_call", "tool_calls", "function_calls", "tool_use", "tools")
+_OPENERS = tuple(f"{tag}>" for tag in _TAGS)
+_LOST = ("/", "")  # what is left of `</`
 _GAPS = ("", "\n", "\r\n")
 _DEEP_GAPS = ("", *(f"{end}{blanks}" for end in ("\n", "\r\n") for blanks in ("", "  ", "    ", "\t")))
 
@@ -34,12 +36,12 @@ class _Stripped(Grammar):
     place = "start"
     _json = MarkedJson(
         "stripped_tags",
-        opening=tuple(f"{tag}>" for tag in _TAGS),
-        closing=tuple(f"{lost}{tag}>" for tag in _TAGS for lost in ("/", "</", "")),
+        opening=_OPENERS,
+        closing=tuple(f"{begin}{tag}" for tag in _OPENERS for begin in (*_LOST, "</")),
         line="\n",
     )
     _pairs = PairForm("stripped_tags", lost=True)
-    _elements = NameInElement("stripped_tags", opening=tuple(f"{tag}>" for tag in _TAGS))
+    _elements = NameInElement("stripped_tags", opening=_OPENERS, lost=_LOST)
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What is left of a tag with an object or a declared name after it, and such a name before a key."""

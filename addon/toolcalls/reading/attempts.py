@@ -101,8 +101,8 @@ class Attempts:
                 return False
             if dialect.place == "message":
                 self._wasted += ledger.text.at - start
-            if ledger.text.at > reached:
-                reached, broke = ledger.text.at, ledger.text.broke(start)
+            if (end := ledger.text.at) > reached:
+                reached, broke = end, ledger.text.broke(start)
             block.give_back()
         self._own_alone = self._own_alone or (
             quoted is None and any(one.name in self._first for one in opener.dialects)

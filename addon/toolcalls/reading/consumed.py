@@ -90,8 +90,7 @@ class Consumed:
         if not text:
             return
         if "\n" in text:
-            self._lines += text.count("\n")
-            self._line_start = self.drained + text.rfind("\n") + 1
+            self.count_lines(text)
         self.drained += len(text)
         self.blank = self.blank and text.isspace()
         if self.fate is not Fate.TAKEN and not is_payload:

@@ -49,7 +49,8 @@ class ShownText:
 
     def payload(self, text: str) -> None:
         """This text belongs to a call, or to a declined one."""
-        self.end()
+        if self._open is not None:
+            self._open.end(cut=False)
         if self._ends is not None:
             self._position.settle()
             self._ends.add(text)

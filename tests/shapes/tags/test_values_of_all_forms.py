@@ -2,7 +2,8 @@
 
 Strategy: calls are put together from each dialect's own tags (`support.taggedcalls`), with a parameter in any order, a
 value that holds these tags, an element that the tool does not declare, or a closer that is missing, wrong, too early or
-not needed. Each is read whole and cut anywhere (`outcome`), with a sentence behind it that must stay.
+not needed. Each is read whole and cut anywhere (`outcome`), with a sentence behind it that must stay. `make test-long`
+takes all orders of the parameters.
 """
 
 import json
@@ -12,7 +13,7 @@ from random import Random
 import pytest
 
 from support.damaged import outcome
-from support.sampling import SEED, some
+from support.sampling import SEED, a_few, some
 from support.taggedcalls import KEYS, TOOLS, Tags, dialects, tags_of
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.pair_form import PairForm
@@ -54,11 +55,11 @@ def arguments(values: dict[str, str]) -> tuple[tuple[str, str], ...]:
 @pytest.mark.parametrize("name", dialects())
 def test_a_value_may_hold_its_own_tags(name: str, held: str) -> None:
     tags = tags_of(name)
-    for order in some(ORDERS, 1, f"{name} {held}"):
-        for key in KEYS:
+    for order in a_few(ORDERS, 1, f"{name} {held}"):
+        for turn, key in enumerate(KEYS):
             other = next(one for one in order if one != key)
             values = {one: own_tags(tags, key, other)[held] if one == key else PLAIN[one] for one in order}
-            read = outcome(tags.of(values) + THEN, name, tools=TOOLS)
+            read = outcome(tags.of(values) + THEN, name, tools=TOOLS, turn=turn, turns=len(KEYS))
             assert read.calls == arguments(values), (order, key)
             assert (read.text, read.repairs) == (THEN, ()), (order, key)
 
@@ -66,7 +67,7 @@ def test_a_value_may_hold_its_own_tags(name: str, held: str) -> None:
 @pytest.mark.parametrize(("name", "place"), [(name, at) for name in dialects() for at in range(name in BEGUN, 4)])
 def test_what_the_tool_does_not_declare_joins_no_neighbour(name: str, place: int) -> None:
     tags = tags_of(name)
-    for order in some(ORDERS, 3, name):
+    for order in a_few(ORDERS, 3, name):
         values = {key: PLAIN[key] for key in order}
         parts = [tags.element(key, text) for key, text in values.items()]
         parts.insert(place, tags.element("note", "- [x] a\n- [ ] <b>b</b>"))
@@ -86,7 +87,7 @@ def test_what_the_tool_does_not_declare_joins_no_neighbour(name: str, place: int
 @pytest.mark.parametrize("name", dialects())
 def test_a_closer_that_is_missing_is_named_or_there_is_no_call(name: str) -> None:
     tags, random = tags_of(name), Random(f"{SEED} {name}")
-    for order in some(ORDERS, 3, name):
+    for order in a_few(ORDERS, 3, name):
         values, lost = {key: PLAIN[key] for key in order}, random.choice(order)
         parts = [
             tags.element(key, text).removesuffix(tags.close(key) if key == lost else "") for key, text in values.items()
@@ -104,7 +105,7 @@ def test_a_closer_that_is_missing_is_named_or_there_is_no_call(name: str) -> Non
 @pytest.mark.parametrize("name", dialects(TagForm, PairForm))
 def test_a_closer_with_the_parameters_name(name: str) -> None:
     tags = tags_of(name)
-    for order in some(ORDERS, 3, name):
+    for order in a_few(ORDERS, 3, name):
         values = {key: PLAIN[key] for key in order}
         parts = [tags.element(key, text) for key, text in values.items()]
         layout = tags.closer[: len(tags.closer) - len(tags.closer.lstrip())]

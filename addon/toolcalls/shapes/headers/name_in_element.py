@@ -28,10 +28,14 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class NameInElement(Grammar):
-    """The form with the call's opening tags, the first of which is written."""
+    """The form with the call's opening tags, the first of which is written.
+
+    lost   what the call's closing tag may begin with in place of `</`
+    """
 
     name: str
     opening: tuple[str, ...]
+    lost: tuple[str, ...] = ()
     place: OpenerPlace = "line"
     stray_words: tuple[str, ...] = ()
 
@@ -51,26 +55,27 @@ class NameInElement(Grammar):
         if not written or not (yield from accept(scan, _closer(tag))):
             return False
         end = _closer(opener)
+        ends = (end, *(f"{begin}{end.removeprefix('</')}" for begin in self.lost))
         space = yield from scan.space()
-        given, length = yield from closer_among(scan, (*_GIVEN, end), space)
+        given, length = yield from closer_among(scan, (*_GIVEN, *ends), space)
         inside = yield from scan.space(space + length)
-        empty = given == end
+        empty = given in ends
         if given is not None and not empty:
             empty = (yield from closer_among(scan, (_closer(given),), inside))[1] > 0
         if given is None or not (empty or (yield from scan.among(OBJECT_STARTS, inside)) is not None):
             return False
         sink.begin(written)
-        scan.take(space if given == end else inside)
+        scan.take(space if given in ends else inside)
         if empty:
             sink.piece("{}")
-        elif not (yield from own_arguments(scan, sink, (end,))):
+        elif not (yield from own_arguments(scan, sink, ends)):
             return False
-        if given != end:
+        if given not in ends:
             closer = (_closer(given),)
-            yield from take_surplus(scan, sink, (*closer, end))
+            yield from take_surplus(scan, sink, (*closer, *ends))
             if not (yield from take_closer(scan, sink, closer, _nothing)):
                 return False
-        return (yield from take_closer(scan, sink, (end,), sink.end))
+        return (yield from take_closer(scan, sink, ends, sink.end))
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         check_name(call.name, "in an element")
