@@ -231,3 +231,28 @@ def test_a_name_in_prose_is_no_call(
         found, shown, _ = read(text, CallPolicy(route, request), size)
         assert shown == text
         assert not [status for status, _ in found if status == "lifted"]
+
+
+@pytest.mark.parametrize(
+    ("text", "dialect"),
+    [
+        ('{"name": "shell", "arguments": {}}', "bare_json"),
+        ('```json\n{"name": "shell", "arguments": {}}\n```', "fenced_json"),
+        ("[shell()]", "pythonic"),
+        ("call:shell{}", "gemma4_stripped"),
+        ("Action: shell\nAction Input: {}", "react"),
+    ],
+)
+def test_empty_arguments_that_are_written_show_as_much_as_a_parameter(text: str, dialect: str) -> None:
+    for size in (0, 1):
+        found, shown, events = read(text, CallPolicy(Route(), SHELL), size)
+        assert found == [("lifted", None)]
+        assert (shown, [one.dialect for one in events if isinstance(one, CallStart)]) == ("", [dialect])
+
+
+@pytest.mark.parametrize("text", ["<shell>\n</shell>", '{"name": "shell"}', "<shell></shell>"])
+def test_a_name_alone_shows_nothing(text: str) -> None:
+    for size in (0, 1):
+        found, shown, _ = read(text, CallPolicy(Route(), SHELL), size)
+        assert ("lifted", None) not in found
+        assert shown == text

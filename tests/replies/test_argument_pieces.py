@@ -275,7 +275,7 @@ def test_pieces_are_taken_without_being_decoded(settings: dict[str, Any]) -> Non
     ("settings", "bound"),
     [
         ({"mend": ()}, 11.5),
-        ({}, 18.5),
+        ({}, 17.5),
         (PROCESSED["paths"], 61),
         (PROCESSED["loops"], 24),
         (PROCESSED["reactors"], 70),

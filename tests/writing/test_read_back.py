@@ -13,7 +13,7 @@ import pytest
 from support.repository import shared_path
 from support.sampling import DEEP, SEED, a_few, smaller, some
 from support.strategies import tool
-from toolcalls.dialects import all_dialects, sign_of
+from toolcalls.dialects import all_dialects
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
@@ -98,6 +98,4 @@ def test_the_calls_of_a_benchmark_are_written_and_read_back(dialect: str) -> Non
         if refused:
             assert any(reason in refused for reason in CANNOT), (row["id"], refused)
         else:
-            # Without a parameter, a weaker sign than a mark proves nothing where all dialects are read.
-            weak = sign_of(dialect).strength != "mark" and any(call.arguments == "{}" for call in calls)
-            assert weak or not wrong(dialect, text, calls, tools), row["id"]
+            assert not wrong(dialect, text, calls, tools), row["id"]

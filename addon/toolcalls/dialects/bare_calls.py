@@ -11,7 +11,7 @@ from toolcalls.shapes.code.codecalls import CodeCalls
 
 ABOUT = About(
     form="Python",
-    sign=Sign(strength="form"),
+    sign=Sign(strength="form", empty=True),
     written_by="GLM and small models, where nothing marks their calls",
     source="mrwogu/factory-droid-openai PR#36, bolna-ai/bolna PR#826",
     example="""\

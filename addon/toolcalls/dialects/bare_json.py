@@ -12,7 +12,7 @@ from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
-    sign=Sign(strength="form"),
+    sign=Sign(strength="form", empty=True),
     written_by=(
         "small models whose server has no template for them, and models under the generic templates of Llama 3, "
         "llama.cpp and Ollama"

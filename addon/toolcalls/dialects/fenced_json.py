@@ -9,7 +9,7 @@ from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
-    sign=Sign(strength="form"),
+    sign=Sign(strength="form", empty=True),
     written_by="Qwen2.5-Coder and other models without a template for calls",
     source="omlx #2565, hermes-agent PR#83023",
     example="""\

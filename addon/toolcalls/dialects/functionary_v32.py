@@ -15,7 +15,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="header and JSON",
-    sign=Sign(strength="form"),
+    sign=Sign(strength="form", empty=True),
     written_by="MeetKai's functionary v3.2",
     source="https://github.com/MeetKai/functionary",
     example="""\

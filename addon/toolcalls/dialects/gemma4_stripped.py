@@ -17,7 +17,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="notations",
-    sign=Sign(strength="rest", alone=True),
+    sign=Sign(strength="rest", alone=True, empty=True),
     written_by="Gemini and Gemma 4, where a server takes the special tokens away",
     source="public reports",
     example="""\

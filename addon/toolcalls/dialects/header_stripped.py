@@ -13,7 +13,7 @@ from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",
-    sign=Sign(strength="form"),
+    sign=Sign(strength="form", empty=True),
     written_by="servers that cut off the beginning of Mistral's and DeepSeek's calls",
     source="public reports",
     example="""\

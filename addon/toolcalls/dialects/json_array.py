@@ -8,7 +8,7 @@ from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
-    sign=Sign(strength="form"),
+    sign=Sign(strength="form", empty=True),
     written_by="models that were trained on several forms of it, where a server has no template for them",
     source="public reports",
     example="""\

@@ -11,7 +11,7 @@ from toolcalls.shapes.headers.name_in_header import Header
 
 ABOUT = About(
     form="header and JSON",
-    sign=Sign(strength="rest", alone=True),
+    sign=Sign(strength="rest", alone=True, empty=True),
     written_by="servers that remove Kimi K2's special tokens",
     source="public reports",
     example="""\

@@ -16,7 +16,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="Python",
-    sign=Sign(strength="rest", alone=True),
+    sign=Sign(strength="rest", alone=True, empty=True),
     written_by="Gemini, gpt-oss and Kimi, where a server takes the marks around their calls away",
     source="public reports",
     example="""\

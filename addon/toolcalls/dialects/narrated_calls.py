@@ -21,7 +21,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
-    sign=Sign(strength="rest", alone=True),
+    sign=Sign(strength="rest", alone=True, empty=True),
     written_by="Kimi K3 behind gateways that write past calls down as sentences",
     source="OmniRoute PR#12721",
     example="""\

@@ -9,7 +9,7 @@ from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
-    sign=Sign(strength="form"),
+    sign=Sign(strength="form", empty=True),
     written_by="NexusRaven 2",
     source="https://huggingface.co/Nexusflow/NexusRaven-V2-13B",
     example="""\

@@ -8,7 +8,7 @@ from toolcalls.shapes.code.pythonic import Pythonic
 
 ABOUT = About(
     form="Python",
-    sign=Sign(strength="form"),
+    sign=Sign(strength="form", empty=True),
     written_by="Llama 3.2 and 4, ToolACE, and small models under a prompt that teaches it",
     source="https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_2/ (zero-shot function calling)",
     example="""\

@@ -23,7 +23,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="agents and gateways",
-    sign=Sign(strength="form"),
+    sign=Sign(strength="form", empty=True),
     written_by=(
         "models under the prompts of LangChain, LlamaIndex, CrewAI and Qwen-Agent, and models that have seen them"
     ),

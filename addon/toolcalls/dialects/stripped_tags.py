@@ -15,7 +15,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="JSON in tags",
-    sign=Sign(strength="rest", alone=True),
+    sign=Sign(strength="rest", alone=True, empty=True),
     written_by="servers that take the beginning of each tag away",
     source="public reports",
     example="""\

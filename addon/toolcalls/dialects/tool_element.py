@@ -12,7 +12,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
     form="elements",
-    sign=Sign(strength="form"),
+    sign=Sign(strength="form", empty=True),
     written_by="models under small agents' own prompts, and models that mix Cline's tags with JSON",
     source="no model's template; those prompts, and public reports",
     example="""\

@@ -10,7 +10,7 @@ from toolcalls.shapes.json.unmarked_json import UnmarkedJson
 
 ABOUT = About(
     form="JSON in the open",
-    sign=Sign(strength="form"),
+    sign=Sign(strength="form", empty=True),
     written_by="Salesforce's xLAM 2",
     source="https://huggingface.co/Salesforce/Llama-xLAM-2-8b-fc-r",
     example="""\

@@ -75,7 +75,7 @@ class Attempts:
             if self._passes_over(dialect, opener, start):
                 continue
             against = quoted or self._speaks_against(dialect, opener, start)
-            asked = ledger.call_policy.asks(dialect.name, sign_of(dialect.name).of(opener.literal))
+            asked = ledger.call_policy.asks(dialect.name, sign_of(dialect.name), opener.literal)
             block = Block(
                 ledger,
                 dialect.name,

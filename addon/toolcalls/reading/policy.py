@@ -13,10 +13,10 @@ from functools import cached_property
 
 from toolcalls.dialects import DAMAGED
 from toolcalls.events import Reason
-from toolcalls.reading.strength import ASKED, Shown
+from toolcalls.reading.strength import Shown, asked
 from toolcalls.request import Request
 from toolcalls.route import PolicyName, Required, Route, Taken
-from toolcalls.shapes import Sign, Strength
+from toolcalls.shapes import Sign
 from toolcalls.text.echo import EchoIndex
 from toolcalls.text.patterns import Pattern, Work, any_fullmatch, compiled
 from toolcalls.text.prefilled_data import begins_data
@@ -135,10 +135,10 @@ class CallPolicy:
         said = self.route.take is not None
         return self.takes("undeclared") and (said or bool(self._declared) or not self.tools_known)
 
-    def asks(self, dialect: str, strength: Strength) -> tuple[Shown, ...]:
-        """What a call of this dialect must show beyond the conditions, by the strength of its sign."""
+    def asks(self, dialect: str, sign: Sign, opener: str) -> tuple[Shown, ...]:
+        """What a call of this dialect, with this sign and opener, must show beyond the conditions."""
         named = dialect in self.first or (self.route.dialects is not None and dialect in self.route.dialects)
-        return () if named or self.takes("weak_sign") else ASKED[self.route.policy][strength]
+        return () if named or self.takes("weak_sign") else asked(self.route.policy, sign, opener)
 
     def emits_incomplete(self, dialect: str) -> bool:
         """Whether an incomplete call is emitted. Who runs one reads its tags: no client reads damaged ones."""

@@ -9,19 +9,20 @@ from typing import Literal, get_args
 
 from toolcalls.events import Reason
 from toolcalls.route import PolicyName
-from toolcalls.shapes import Strength
+from toolcalls.shapes import Sign, Strength
 from toolcalls.text.scanner import SPACE
 from toolcalls.values.json_tokenizer import Marks, decoded
 from toolcalls.values.toolbox import Toolbox
 
 # What a call shows:
 #   parameter   at least one declared parameter, unless its tool has none
+#   arguments   the same, or empty arguments that are written (`Sign.empty`)
 #   required    the values of all required parameters have begun; where it ends before, it is one all the same
 #   complete    all of it is there, with all required parameters
 #   last        nothing but calls is behind it in its message
 #   known       one more sign: nobody else writes what it begins with, the model is known for it, an earlier turn has it
 #   unfenced    it is not JSON in a fence
-Shown = Literal["parameter", "required", "complete", "last", "known", "unfenced"]
+Shown = Literal["parameter", "arguments", "required", "complete", "last", "known", "unfenced"]
 
 _FORM: tuple[Shown, ...] = ("parameter", "required")
 _REST: tuple[Shown, ...] = ("parameter", "complete", "last", "known")
@@ -75,8 +76,19 @@ class OpenedKeys:
             self._pending = None
 
 
-def lacking(name: str, keys: set[str], tools: Toolbox) -> Reason | None:
-    """Why a call with these arguments has no declared parameter; None where it has one, or its tool declares none."""
+def asked(policy: PolicyName, sign: Sign, opener: str) -> tuple[Shown, ...]:
+    """What a policy asks of a call with this sign that begins with this opener."""
+    shown = ASKED[policy][sign.of(opener)]
+    return tuple("arguments" if one == "parameter" else one for one in shown) if sign.empty else shown
+
+
+def lacking(name: str, keys: set[str], shown: tuple[Shown, ...], tools: Toolbox) -> Reason | None:
+    """Why a call with these arguments shows no declared parameter where it must; None where it need not or does.
+
+    shown   what it must show (`asked`)
+    """
+    if "parameter" not in shown and ("arguments" not in shown or not keys):
+        return None
     declared = tools.keys(name)
     if not declared or not keys.isdisjoint(declared):
         return None

@@ -102,10 +102,10 @@ class WaitingCalls:
         if candidate.whole_message and policy.requires("complete") and "missing_closer" in candidate.repairs:
             return "fenced"  # of a message that is a fence, the fence's own end is part of the call
         asks_all = policy.requires("arguments") or "complete" in candidate.asked
-        if not asks_all and "parameter" not in candidate.asked:
+        if not asks_all and not candidate.asked:
             return None
         name, keys = candidate.name or "", {key for key, _ in members(arguments)}
-        reason = lacking(name, keys, self._tools) if "parameter" in candidate.asked else None
+        reason = lacking(name, keys, candidate.asked, self._tools)
         if reason is not None and not policy.takes(reason):
             return reason
         return None if not asks_all or keys.issuperset(self._tools.required(name)) else "missing_argument"

@@ -60,7 +60,7 @@ class KnownFrames:
         call, lane = self._call, self.lane
         if call is None or not call.in_string or lane is None or lane.endings:
             return None
-        if self._mended_call is not None and self._mended_call.arguments.whole:
+        if self._mended_call is not None and self._mended_call.arguments.native.whole:
             return None  # it may be the same again
         piece = self._around_pieces.text_of(frame)
         if not piece or (self._unread is not None and self._unread.has_other_lines(frame)):

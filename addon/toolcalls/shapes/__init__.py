@@ -77,6 +77,7 @@ class Sign:
     rests     beginnings of openers that are rests all the same
     alone     nobody else writes what is in front of the name in a rest, or right behind it
     models    parts of the names of models that are known for the rest, in small letters
+    empty     empty arguments are written, as `{}` or `()`: that shows as much as a parameter
     """
 
     strength: Strength = "mark"
@@ -84,6 +85,7 @@ class Sign:
     rests: tuple[str, ...] = ()
     alone: bool = False
     models: tuple[str, ...] = ()
+    empty: bool = False
 
     def of(self, opener: str) -> Strength:
         """How strong the sign is of what begins with this opener."""

@@ -70,16 +70,17 @@ class Mending:
 class CallArguments:
     """The arguments of one call as they come: what the API asks of them is mended first, and then their values.
 
+    native    what their JSON is, as it comes
     tool      the tool's name, which is known before they begin
     instead   arguments found in the tool's name, "" for none
     plain     what left of the latest piece before values were mended
     """
 
-    __slots__ = ("_came", "_left", "_mending", "_native", "_pending", "_room", "_values", "instead", "plain", "tool")
+    __slots__ = ("_came", "_left", "_mending", "_pending", "_room", "_values", "instead", "native", "plain", "tool")
 
     def __init__(self, mending: Mending) -> None:
         self._mending = mending
-        self._native = NativeArguments(mends=mending.protocol)
+        self.native = NativeArguments(mends=mending.protocol)
         self._values: ValueMending | None = None
         self.tool: str | None = None
         self.instead = self.plain = ""
@@ -91,30 +92,30 @@ class CallArguments:
     def take_tool(self, tool: str) -> None:
         """Set the tool's name, as far as it is known."""
         self.tool = tool
-        self._native.takes_nothing = self._mending.takes_nothing(tool) and not self.instead
+        self.native.takes_nothing = self._mending.takes_nothing(tool) and not self.instead
 
     def may_be_empty(self) -> None:
         """Accept missing arguments as an empty object, as this API does."""
-        self._native.takes_nothing = False
+        self.native.takes_nothing = False
 
     @property
     def takes_nothing(self) -> bool:
         """Whether the tool has no parameters."""
-        return self._native.takes_nothing
+        return self.native.takes_nothing
 
     @property
     def begun(self) -> bool:
         """Whether some of them have come."""
-        return self._native.begun
+        return self.native.begun
 
     @property
     def whole(self) -> bool:
         """Whether an object has come, and has closed."""
-        return self._native.whole
+        return self.native.whole
 
     @property
     def repairs(self) -> list[Repair]:
-        return self._native.repairs + ([] if self._values is None else self._values.repairs)
+        return self.native.repairs + ([] if self._values is None else self._values.repairs)
 
     @property
     def defects(self) -> tuple[Defect, ...]:
@@ -130,7 +131,7 @@ class CallArguments:
     def change(self) -> tuple[str, str] | None:
         """As `NativeArguments.change`, with the values that were mended."""
         if self._values is None or not self._values.repairs:
-            return self._native.change
+            return self.native.change
         return self.kept
 
     @property
@@ -140,11 +141,11 @@ class CallArguments:
 
     def takes(self, piece: str) -> bool:
         """Take a piece where only the protocol is mended, and it leaves as it came; False: `feed` must take it."""
-        return self._mending.values is None and self._native.takes(piece)
+        return self._mending.values is None and self.native.takes(piece)
 
     def feed(self, piece: str) -> str:
         """As `NativeArguments.feed`; where values are mended, what leaves has mended ones."""
-        left = self.plain = self._native.feed(piece)
+        left = self.plain = self.native.feed(piece)
         if self._mending.values is None:
             return left
         if self._values is None and left and not left.isspace():
@@ -157,7 +158,7 @@ class CallArguments:
 
     def end(self, *, cut: bool) -> str:
         """As `NativeArguments.end`."""
-        left = self.plain = self._native.end(cut=cut)
+        left = self.plain = self.native.end(cut=cut)
         if self._mending.values is None:
             return left
         if self._values is None and (left or self.instead):
