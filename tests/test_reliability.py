@@ -52,6 +52,7 @@ FRACTIONS = {
     "blocks": 0.001,
     "echoes": 0.001,
     "reasoning": 0.0005,
+    "values": 0.004,
     "halves": 0.0003,
     "roundtrips": 0.002,
     "sse": 0.1,

@@ -27,7 +27,7 @@ from reliability.sums import Sum
 # In the order of the table. Those that have `jobs` are spread over processes; the rest runs by itself at the end.
 GROUPS = (
     *("recordings", "quoting", "rules", "blocks", "echoes", "reasoning", "halves"),
-    *("roundtrips", "sse", "jsons", "xml", "naughty", "cuts", "generated", "live"),
+    *("values", "roundtrips", "sse", "jsons", "xml", "naughty", "cuts", "generated", "live"),
 )
 GENERATED = 0.9999  # of generated faults, which must survive; of everything else, all
 

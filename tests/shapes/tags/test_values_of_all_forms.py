@@ -14,7 +14,7 @@ import pytest
 
 from support.damaged import outcome
 from support.sampling import SEED, a_few, some
-from support.taggedcalls import KEYS, TOOLS, Tags, dialects, tags_of
+from support.taggedcalls import KEYS, TOOLS, dialects, own_tags, tags_of
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.pair_form import PairForm
 
@@ -22,29 +22,6 @@ THEN = "\n\nThen I wait."
 PLAIN = {"path": "src/a b.ts", "content": "if a < b:\n  <p>x & y</p>", "mode": "fast"}
 ORDERS = list(permutations(KEYS))
 BEGUN = {"invoke_elements"}  # calls begin only in front of a declared parameter
-
-
-def own_tags(tags: Tags, key: str, other: str) -> dict[str, str]:
-    """Values of `key` that hold tags of their form. The call has a parameter `other`."""
-    opener, closer = tags.open(key), tags.close(key)
-    inner = tags.element(other, "y")
-    return {
-        "an element of its own": f"a {tags.element(key, 'x')} b",
-        "two of them": f"{tags.element(key, 'x')}\n{tags.element(key, 'z')} b",
-        "one in the other": f"a {opener}x{tags.element(key, 'z')}{closer} b",
-        "one alone": tags.element(key, "x"),
-        "another parameter": f"see {inner} there",
-        "another parameter at its end": f"see {inner}",
-        "one that is not declared": f"see {tags.element('note', 'y')} there",
-        "an opener": f"the tag {opener} opens it",
-        "another's opener": f"the tag {tags.open(other)} opens it",
-        "an opener at a line's start": f"so:\n{opener}\nand on",
-        "a closer": f"the tag {closer} closes it",
-        "both closers": f"the tags {closer} and {tags.end} end it",
-        "a call": f"Write:\n{tags.of({'path': 'p', 'content': 'c'})}\nso.",
-        "a call at its end": f"Write:\n{tags.of({'content': 'c', 'mode': 'm'})}",
-        "two calls": f"{tags.of({'path': 'p'})}\n{tags.of({'content': 'c'})}\n",
-    }
 
 
 def arguments(values: dict[str, str]) -> tuple[tuple[str, str], ...]:
