@@ -30,6 +30,7 @@ from toolcalls.requests.constrained_text import is_constrained
 from toolcalls.requests.declared_tools import RequestReader
 from toolcalls.requests.past_calls import Changes
 from toolcalls.requests.session_ids import session_in
+from toolcalls.requests.stop_texts import Place, stops_in
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Wire
@@ -126,6 +127,7 @@ class Conversation:
 
     reader: ClassVar[RequestReader]
     joint: ClassVar[str] = "\n"  # between the texts of one turn
+    stop_places: ClassVar[tuple[Place, ...]] = ()  # where texts to stop at are
     carries_calls: ClassVar[bool] = True  # as `Request.carries_calls`
 
     def __init__(self, body: bytes) -> None:
@@ -206,7 +208,7 @@ class Conversation:
     @cached_property
     def stop(self) -> tuple[str, ...]:
         """Texts at which generation stops."""
-        return ()
+        return stops_in(self.fields, *self.stop_places)
 
     @cached_property
     def own_system_prompt(self) -> bool:

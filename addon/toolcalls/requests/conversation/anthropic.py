@@ -32,7 +32,7 @@ from toolcalls.requests.conversation import (
 )
 from toolcalls.requests.declared_tools import RequestReader
 from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list
-from toolcalls.requests.stop_texts import keep_stops, stops_in
+from toolcalls.requests.stop_texts import keep_stops
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.anthropic.blocks import fetched
@@ -60,7 +60,6 @@ _DOCUMENTED: dict[str, tuple[str, tuple[str, ...], dict[str, Any]]] = {
     ),
 }  # fmt: skip
 _CHOICES = {"required": "any", "auto": "auto", "none": "none"}
-_STOP = ("stop_sequences",)
 _ONE_CALL = "disable_parallel_tool_use"  # of the choice
 _CALL = CallForm("id", arguments="input")
 _RESULT = ResultForm("tool_use_id")
@@ -96,6 +95,7 @@ def _documented(name: str, kind: str) -> Tool:
 class MessagesConversation(Conversation):
     """A request of the Messages API."""
 
+    stop_places = (("stop_sequences",),)
     reader = RequestReader(("messages", "model", "tool_choice", "system", "output_config", "output_format"), _tools)
 
     def check(self) -> None:
@@ -143,10 +143,6 @@ class MessagesConversation(Conversation):
             found.append(OpaqueTool(_called(rawjson.fields(raw)) or "MCP"))
         return tuple(dict.fromkeys(found))
 
-    @cached_property
-    def stop(self) -> tuple[str, ...]:
-        return stops_in(self.fields, _STOP)
-
     @property
     def is_structured(self) -> bool:
         """Whether the request asks for JSON: `output_config.format`, in older versions `output_format`."""
@@ -171,7 +167,7 @@ class MessagesConversation(Conversation):
         if first is not None and (first.changed or first.raw is None):
             fields["system"] = _content(first.blocks, first.raw.raw if isinstance(first.raw, BodySystem) else None)
         fields["messages"] = list(with_answers(said, _message, _written, _listed))
-        keep_stops(fields, self.stop, _STOP)
+        keep_stops(fields, self.stop, *self.stop_places)
         self._set_tools_and_choice(fields)
         return rawjson.written(fields)
 

@@ -30,11 +30,10 @@ from toolcalls.requests.conversation import (
 )
 from toolcalls.requests.declared_tools import RequestReader, tool_of
 from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list, edited_member
-from toolcalls.requests.stop_texts import keep_stops, stops_in
+from toolcalls.requests.stop_texts import keep_stops
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 
-_STOP = ("inferenceConfig", "stopSequences")
 _CALL = CallForm("toolUseId", arguments="input")
 _RESULT = ResultForm("toolUseId")
 # Blocks with texts that a reply may quote.
@@ -46,6 +45,7 @@ _DATA = frozenset({"bytes", "s3Location", "toolUseId", "status", "type", "format
 class ConverseConversation(Conversation):
     """A request of the Converse API."""
 
+    stop_places = (("inferenceConfig", "stopSequences"),)
     reader = RequestReader(("messages", "system", "toolConfig", "outputConfig"), lambda _: ())
 
     def check(self) -> None:
@@ -83,10 +83,6 @@ class ConverseConversation(Conversation):
     def opaque_tools(self) -> tuple[OpaqueTool, ...]:
         return tuple(dict.fromkeys(_opaque(_declared_in(self.fields))))
 
-    @cached_property
-    def stop(self) -> tuple[str, ...]:
-        return stops_in(self.fields, _STOP)
-
     @property
     def is_structured(self) -> bool:
         return "textFormat" in rawjson.fields(self.given.get("outputConfig"))
@@ -110,7 +106,7 @@ class ConverseConversation(Conversation):
         if first is not None and (first.changed or first.raw is None):
             fields["system"] = [_written(block) for block in first.blocks]
         fields["messages"] = list(with_answers(said, _message, _written, rawjson.items))
-        keep_stops(fields, self.stop, _STOP)
+        keep_stops(fields, self.stop, *self.stop_places)
         self._set_tools_and_choice(fields)
         return rawjson.written(fields)
 

@@ -31,7 +31,7 @@ from toolcalls.requests.conversation import (
 from toolcalls.requests.declared_tools import RequestReader, tool_of
 from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list, edited_member
 from toolcalls.requests.session_ids import session_in
-from toolcalls.requests.stop_texts import keep_stops, stops_in
+from toolcalls.requests.stop_texts import keep_stops
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.gemini.parts import RESULTS
@@ -95,6 +95,7 @@ def _json_schema(schema: object, depth: int = 0) -> object:
 class GeminiConversation(Conversation):
     """A request of Gemini's."""
 
+    stop_places = _STOPS
     joint = ""
     reader = RequestReader(("contents", "request", "model", *_SYSTEM, *_TOOL_CONFIG, *_CONFIG), _tools_of)
 
@@ -155,10 +156,6 @@ class GeminiConversation(Conversation):
     def opaque_tools(self) -> tuple[OpaqueTool, ...]:
         return tuple(dict.fromkeys(_opaque(self.fields.get("tools"))))
 
-    @cached_property
-    def stop(self) -> tuple[str, ...]:
-        return stops_in(self.fields, *_STOPS)
-
     @property
     def model(self) -> str:
         return rawjson.word(self._outer, "model")
@@ -204,7 +201,7 @@ class GeminiConversation(Conversation):
             fields[key] = _content(system[0], names)
         said = (turn for turn in self.turns if turn.role != "system")
         fields["contents"] = [_content(turn, names) for turn in _answers_together(said)]
-        keep_stops(fields, self.stop, *_STOPS)
+        keep_stops(fields, self.stop, *self.stop_places)
         self._set_tools_and_choice(fields)
         return self.body_with(fields)
 

@@ -32,12 +32,11 @@ from toolcalls.requests.conversation import (
 )
 from toolcalls.requests.declared_tools import RequestReader, tool_of
 from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list
-from toolcalls.requests.stop_texts import keep_stops, stops_in
+from toolcalls.requests.stop_texts import keep_stops
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 
 _SIGNATURE = "skip_thought_signature_validator"
-_STOP = ("generation_config", "stop_sequences")
 _CHOICE = ("generation_config", "tool_choice")
 _RUN_BY_CLIENTS = frozenset({"computer_use"})
 _CALL = CallForm("id", arguments="arguments")
@@ -63,6 +62,7 @@ class _Steps(msgspec.Struct, frozen=True):
 class InteractionsConversation(Conversation):
     """A request of the Interactions API."""
 
+    stop_places = (("generation_config", "stop_sequences"),)
     reader = RequestReader(
         (*("input", "model", "system_instruction", "generation_config", "response_format", "response_mime_type"),),
         _tools,
@@ -131,10 +131,6 @@ class InteractionsConversation(Conversation):
     def opaque_tools(self) -> tuple[OpaqueTool, ...]:
         return tuple(dict.fromkeys(_opaque(rawjson.items(self.fields.get("tools")))))
 
-    @cached_property
-    def stop(self) -> tuple[str, ...]:
-        return stops_in(self.fields, _STOP)
-
     @property
     def is_structured(self) -> bool:
         """Whether a request asks for JSON: by a schema, by the type of a text, or by a format of text that names it."""
@@ -165,7 +161,7 @@ class InteractionsConversation(Conversation):
         steps = [step for turn in said for step in _steps(turn)]
         if rawjson.written({"input": steps}) != rawjson.written({"input": _rows(fields.get("input"))}):
             fields["input"] = steps
-        keep_stops(fields, self.stop, _STOP)
+        keep_stops(fields, self.stop, *self.stop_places)
         self._set_tools_and_choice(fields)
         return rawjson.written(fields)
 

@@ -25,12 +25,11 @@ from toolcalls.requests.conversation import (
 )
 from toolcalls.requests.declared_tools import RequestReader, function_tools
 from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list
-from toolcalls.requests.stop_texts import keep_stops, stops_in
+from toolcalls.requests.stop_texts import keep_stops
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 
 _ROLES: dict[str, Role] = {"system": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
-_STOP = ("options", "stop")
 _CALL = CallForm("id", "function", "arguments", asks_id=False)
 _RESULT = ResultForm("tool_call_id", "tool_name")
 
@@ -38,6 +37,7 @@ _RESULT = ResultForm("tool_call_id", "tool_name")
 class OllamaConversation(Conversation):
     """A request of Ollama's chat."""
 
+    stop_places = (("options", "stop"),)
     reader = RequestReader(("messages", "model", "format"), function_tools)
 
     def check(self) -> None:
@@ -62,10 +62,6 @@ class OllamaConversation(Conversation):
     def opaque_tools(self) -> tuple[OpaqueTool, ...]:
         return tuple(dict.fromkeys(_opaque(rawjson.items(self.fields.get("tools")))))
 
-    @cached_property
-    def stop(self) -> tuple[str, ...]:
-        return stops_in(self.fields, _STOP)
-
     @property
     def is_structured(self) -> bool:
         return bool(self.given.get("format"))
@@ -86,7 +82,7 @@ class OllamaConversation(Conversation):
         fields: Fields = dict(self.fields)
         names = {call.id: call.name for call in self.calls}
         fields["messages"] = [message for turn in self.turns for message in _messages(turn, names)]
-        keep_stops(fields, self.stop, _STOP)
+        keep_stops(fields, self.stop, *self.stop_places)
         listed, gone = rawjson.items(fields.get("tools")), self.dropped
         if not self.tools and not self.opaque_tools:
             if gone:

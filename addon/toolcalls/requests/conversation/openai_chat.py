@@ -35,7 +35,7 @@ from toolcalls.requests.conversation import (
 )
 from toolcalls.requests.declared_tools import RequestReader, custom_schema, function_tools, tool_of
 from toolcalls.requests.past_calls import CallForm, Changes, ResultForm, edited_list
-from toolcalls.requests.stop_texts import keep_stops, stops_in
+from toolcalls.requests.stop_texts import keep_stops
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires.openai_chat.calls import CUSTOM, LEGACY, called_custom, input_in
@@ -136,7 +136,7 @@ class ChatConversation(Conversation):
         ),
         _tools,
     )
-    stop_key: ClassVar[str] = "stop"
+    stop_places = (("stop",),)
     takes_null: ClassVar[bool] = True  # a message of calls alone has the content null
 
     def check(self) -> None:
@@ -217,10 +217,6 @@ class ChatConversation(Conversation):
     def opaque_tools(self) -> tuple[OpaqueTool, ...]:
         return tuple(dict.fromkeys(_opaque(map(rawjson.value, rawjson.items(self.fields.get("tools"))))))
 
-    @cached_property
-    def stop(self) -> tuple[str, ...]:
-        return stops_in(self.fields, (self.stop_key,))
-
     @property
     def is_structured(self) -> bool:
         text = self.given.get("text")  # what the Responses API says of the form of a reply's text
@@ -248,7 +244,7 @@ class ChatConversation(Conversation):
         fields: Fields = dict(self.fields)
         known = self._known()
         fields["messages"] = [message for turn in self.turns for message in self._messages(turn, known)]
-        keep_stops(fields, self.stop, (self.stop_key,))
+        keep_stops(fields, self.stop, *self.stop_places)
         if not self.tools and not self.opaque_tools:
             for key in _TOOL_KEYS if self.dropped else ():
                 fields.pop(key, None)
@@ -344,7 +340,7 @@ class ChatConversation(Conversation):
 class CohereConversation(ChatConversation):
     """A request of Cohere's. Plans, citations and documents stay where they stand."""
 
-    stop_key = "stop_sequences"
+    stop_places = (("stop_sequences",),)
     takes_null = False
     _CHOICES: ClassVar[Mapping[str, str]] = {"REQUIRED": "required", "NONE": "none"}
 
