@@ -2,27 +2,41 @@
 
 The form is XML: entities are decoded and CDATA is text; a bare `&` or `<` is tolerated, and CDATA is never repaired.
 Repeated elements are an array, elements in an element an object (`element_values`). Without a schema, values are typed
-by the table of ADR-0019; CDATA and quotes force a string, and the quotes are removed. The older form with one JSON
+by the table of ADR-0019; CDATA and quotes force a string, and the quotes are removed; `""` is an empty string also
+where the schema says string. The older form with one JSON
 object in `<tool>` is read too, and so are JSON arguments in `<arguments>`. Without a `<tool_name>` it is text.
 
 A string argument streams; a value that may be an array waits for the next element, which may be its next item. One that
 lacks its closer ends before the next declared argument, or with the call; the line end and the indentation there go.
+Another element's closer there, where it is the value's first tag, is in the place of its own.
+The end of a value is decided here, by counting its elements of the same name, and not by `value_end`: this form is XML,
+whose CDATA hides all tags in a value and whose arguments nest, and it has no closed list of elements by which the
+engine knows what can follow.
 A tool of a server other than `local` is called `server.tool`, or as the request declares it.
 """
 
 import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
-from toolcalls.shapes.arguments import Arguments
+from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.json.call_block import CallRules
 from toolcalls.shapes.json.call_reader import CallReader
 from toolcalls.shapes.json.json_values import value
-from toolcalls.shapes.tags.element_values import Members, Rules, SchemaPlace, Spelling, WrongStructure, argument
+from toolcalls.shapes.tags.element_values import (
+    QUOTED_EMPTY,
+    Members,
+    Rules,
+    SchemaPlace,
+    Spelling,
+    WrongStructure,
+    argument,
+)
 from toolcalls.shapes.tags.entities import CDATA, XmlValue, cdata, decode, escape
+from toolcalls.shapes.tags.value_end import any_closing_tag
 from toolcalls.shapes.tags.xml_elements import Behind, Kept, OpeningTag, closing_tag, inside, opening_tag
 from toolcalls.shapes.tags.xml_trees import text_of
 from toolcalls.shapes.writable import check_resolved
-from toolcalls.text.scanner import SPACE, Scanner, Step
+from toolcalls.text.scanner import SPACE, Scanner, Search, Step
 from toolcalls.values.conversion import STRING, Types, fitting, members, quote
 from toolcalls.values.toolbox import LOCAL, Toolbox
 from toolcalls.values.transducer import Transducer
@@ -121,13 +135,18 @@ class _Call:
         self._scan = scan
         self._sink = sink
         self._tools = tools
-        self._rules = Rules(untyped=lambda text, marked: _inferred(text, infer=tools.types_by_form and not marked))
+        self._rules = Rules(
+            untyped=lambda text, marked: _inferred(text, infer=tools.types_by_form and not marked), quoted_empty=True
+        )
         self._name = sink.begin(name)
         self._arguments = Arguments(sink, tools, self._name)
         self._several = Members(self._arguments, self._in_schema)
         self._lacking = set(tools.keys(self._name))  # declared arguments that have not begun
         self._read_last = ""  # the tag's name of the argument that was read last
         self._unclosed = False  # that one had no closer
+        self._wrong_closer = 0  # the length of another element's closer in the place of its own
+        self._begin = 0  # the place of its text
+        self._first = True  # no tag has been in it
 
     def read(self, *, without: bool) -> Step[bool]:
         """Everything after `<arguments>`; `without`: there are none."""
@@ -177,21 +196,22 @@ class _Call:
         """One argument with its closer. False where the text ends first. Raises WrongStructure."""
         key = self._tools.key(self._name, written)
         self._lacking.discard(key)
-        self._read_last, self._unclosed = written, False
+        self._read_last, self._unclosed, self._wrong_closer, self._first = written, False, 0, True
+        self._begin = _place(self._scan)
         place = self._in_schema(key)
         types = place.types
         if types == STRING:
             self._several.write()
-            sink = XmlValue(self._arguments.value(key))
+            sink = XmlValue(_Quoted(self._arguments.value(key)))
             if not empty and not (yield from inside(self._scan, written, sink, _behind_argument, self._lacks_closer)):
                 return False
             sink.end()
-            self._note_closer()
+            self._end_closer()
             return True
         kept = Kept()
         if not empty and not (yield from inside(self._scan, written, kept, _behind_argument, self._lacks_closer)):
             return False
-        self._note_closer()
+        self._end_closer()
         json = argument(kept.sections, place, self._rules)
         if types is None or "array" in types:
             self._several.add(key, json)
@@ -200,8 +220,12 @@ class _Call:
             self._arguments.member(key, json)
         return True
 
-    def _note_closer(self) -> None:
-        if self._unclosed:
+    def _end_closer(self) -> None:
+        """Note what was not right with the argument's closer, and take another one that is in its place."""
+        if self._wrong_closer:
+            self._scan.take(self._wrong_closer)
+            self._sink.note_repair("wrong_closer")
+        elif self._unclosed:
             self._sink.note_repair("unclosed_value")
 
     def _lacks_closer(self, scan: Scanner, ahead: int) -> Step[bool]:
@@ -210,12 +234,24 @@ class _Call:
         Another declared one begins, at the start of a line or whole; or the call ends, and another call or the reply's
         end follows it: else a file that documents the form would be cut off in its middle.
         """
+        alone, self._first = self._first and _place(scan) > self._begin, False
+        if alone and (found := (yield from any_closing_tag(scan, ahead))) is not None and found[1] != self._read_last:
+            space = yield from scan.space(ahead + len(found[0]))
+            if (yield from self._next_begins(scan, space, alone=True)):
+                self._wrong_closer = len(found[0])
+                return True
+        self._unclosed = yield from self._next_begins(scan, ahead, alone=ahead > 0)
+        return self._unclosed
+
+    def _next_begins(self, scan: Scanner, ahead: int, *, alone: bool) -> Step[bool]:
+        """Whether the next declared argument is here, or the call's end.
+
+        alone   the argument stands where nothing else would
+        """
         tag = yield from opening_tag(scan, ahead)
         if tag is not None and self._tools.key(self._name, tag.name) in self._lacking:
-            self._unclosed = yield from _stands_whole(scan, tag, ahead + tag.length, self._read_last, alone=ahead > 0)
-        else:
-            self._unclosed = tag is None and (yield from _call_ends(scan, ahead))
-        return self._unclosed
+            return (yield from _stands_whole(scan, tag, ahead + tag.length, self._read_last, alone=alone))
+        return tag is None and (yield from _call_ends(scan, ahead))
 
     def _json(self) -> Step[bool]:
         """JSON arguments, in CDATA or not."""
@@ -242,6 +278,36 @@ class _Call:
             self._sink.fail()
             yield from inside(self._scan, "tool", Kept(), _anything)
         return False
+
+
+class _Quoted:
+    """A string in front of another, in which `""` alone is how an empty one is written; in CDATA it is text."""
+
+    def __init__(self, value: Value) -> None:
+        self._value = value
+        self._held: str | None = ""
+
+    @property
+    def wake_on(self) -> Search | None:
+        return self._value.wake_on if self._held is None else None
+
+    def add(self, piece: str) -> None:
+        if self._held is not None:
+            piece, self._held = self._held + piece, None
+            if QUOTED_EMPTY.startswith(piece):
+                self._held = piece
+                return
+        self._value.add(piece)
+
+    def end(self, *, literal: bool = False) -> None:
+        if self._held and (literal or self._held != QUOTED_EMPTY):
+            self._value.add(self._held)
+        self._value.end(literal=literal)
+
+
+def _place(scan: Scanner) -> int:
+    """How many characters have been read so far."""
+    return scan.passed + scan.pos + scan.streamed
 
 
 def _end(scan: Scanner, sink: CallSink, arguments: Arguments | None = None) -> Step[bool]:
@@ -354,6 +420,8 @@ def _inferred(text: str, *, infer: bool) -> str:
     Quotes force a string where the text would be something else without them.
     """
     trimmed = text.strip(SPACE)
+    if infer and text == QUOTED_EMPTY:
+        return text
     if not infer or trimmed == "None":
         return quote(text)
     if len(trimmed) > 2 and trimmed[0] == trimmed[-1] == '"' and _typed(trimmed[1:-1])[0] != '"':
@@ -369,6 +437,10 @@ def _typed(text: str) -> str:
 def _spelt(text: str, is_string: bool, place: SchemaPlace) -> str:
     """A value between its tags: CDATA where it has several lines or must be kept a string, else entities."""
     forced = place.types is None and is_string and _inferred(text, infer=place.tools.types_by_form) != quote(text)
-    if forced or (is_string and _SPECIAL.search(text) and ("\n" in text or "\r" in text)):
+    if (
+        forced
+        or (is_string and text == QUOTED_EMPTY)
+        or (is_string and _SPECIAL.search(text) and ("\n" in text or "\r" in text))
+    ):
         return cdata(text)
     return escape(text) if is_string else text

@@ -5,6 +5,9 @@ an object, or the items of an array where the schema says array; a name that com
 elements is kept as `$text`. A sibling changes what an element means, so the arguments leave when the call closes. The
 model elides the opening tag of the first parameter now and then (vllm PR#51075): its closer names it. The template
 leaves out members that are null, so a call that has one cannot be written.
+
+Tags are paired here and not by `value_end`, which asks what a tag in a value may be instead: after its marker a tag is
+nothing else. What elements mean is `element_values`' as everywhere.
 """
 
 import re

@@ -21,6 +21,7 @@ from toolcalls.values.toolbox import Toolbox
 
 ITEM = "item"
 TEXT = "$text"
+QUOTED_EMPTY = '""'
 NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _ARRAY, _OBJECT, _STRING = "array", "object", "string"
 
@@ -102,6 +103,7 @@ class Rules:
     own_items      how far inside (1: the parameter itself) an element is one item of its array when its children are
                    the items' own keys; further out such an element is refused
     line_ends      the line ends around a text on lines of its own are layout
+    quoted_empty   `""` is how an empty string is written
     """
 
     untyped: Callable[[str, bool], str]
@@ -110,6 +112,7 @@ class Rules:
     other_items: bool = True
     own_items: int = 1
     line_ends: bool = False
+    quoted_empty: bool = False
 
 
 def to_value(element: Element, place: SchemaPlace, rules: Rules) -> str:
@@ -236,6 +239,8 @@ def _leaf(text: str, marked: bool, place: SchemaPlace, rules: Rules) -> str:
     types = place.types
     if types is None:
         return rules.untyped(text, marked)
+    if rules.quoted_empty and text == QUOTED_EMPTY and not marked and _STRING in types:
+        return QUOTED_EMPTY
     if not text.strip(SPACE) and _STRING not in types:
         for kind, empty in ((_ARRAY, "[]"), (_OBJECT, "{}"), ("null", "null")):
             if kind in types:

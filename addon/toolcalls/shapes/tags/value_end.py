@@ -8,14 +8,18 @@ each:
   that is written twice is one;
 - where another value follows, and where an opener or a whole call is in the value, `rest_of_call` looks further;
 - a closer that is damaged, or another tag in its place, does so where no value follows that the call has already;
-- a closer with the parameter's own name that nothing in the value opened does so in front of the next parameter;
+- a closer with the parameter's own name, or one that another form's value has, that nothing in the value opened does so
+  in front of the next parameter, or of the call's end where that is missing; so does any other that is a value's first
+  tag;
 - where the value's closer is missing, the call's closer ends it if the block ends there too.
 
 Values leave as they come, but for those about which `rest_of_call` is asked. What is looked at ahead is bounded, so
 work is linear.
 """
 
+import re
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Final, Literal, Protocol
 
 from toolcalls.events import Repair
@@ -43,6 +47,12 @@ CALL_END: Final = "call_end"
 _BEGIN = frozenset({NEXT, OTHER, HEAD, REOPENED})
 _DAMAGED: dict[str, Repair] = {UNSLASHED: "wrong_closer", UNBRACKETED: "unclosed_tag", BARE: "damaged_tag"}
 _MAX_QUOTED = 256  # characters of a quoted value that are looked at to tell it from the next one
+
+# What ends a value in other forms: models write it in the place of this form's closer.
+_FOREIGN = ("parameter", "param", "arg_value", "argument", "antml:parameter", "｜DSML｜parameter")
+_CLOSING = re.compile(r"<[ \t]{0,8}/[ \t]{0,8}([^\s<>/]{1,64})[ \t]{0,8}>")
+_CLOSING_PART = re.compile(r"<[ \t]{0,8}(?:/[ \t]{0,8}(?:[^\s<>/]{1,64}[ \t]{0,8})?)?")
+_MAX_CLOSING = 128
 
 UNCLOSED_VALUE: Final = "unclosed_value"
 DUPLICATE_CLOSER: Final = "duplicate_closer"
@@ -135,28 +145,30 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
     heads = 0  # beginnings of what is in front of a value, in this one
     own_closers = 0  # closers after which the grammar could not go on
     opened = False  # an opener is in the value that nothing was found to balance
-    named = False  # an element of the parameter's name begins in the value
     first = True
-    inside, letter = place.inside, place.key[:1]
-    marks, second, own = inside.marks, inside.second, f"</{letter}"
+    begin = scan.passed + scan.pos + scan.streamed
+    inside = place.inside
+    marks, second = inside.marks, inside.second
+    openers, letters = _slips(place.key)
+    named: set[str | None] = set()  # elements that begin in the value, of those whose closer may be a slip
     while (kept := (yield from up_to_tag(scan, value, marks))) is not None:
         at = scan.pos + kept + 1
         following = scan.text[at : at + 1]
         if following and following not in second:
-            if following == letter and not named:
-                named = yield from scan.starts(f"<{place.key}", kept)
+            if following in letters and scan.text[at - 1] == "<":
+                named.add((yield from scan.among(openers, kept)))
             value.add(scan.take(kept + 1))
             first = False
             continue
         kind, length = yield from inside.at(scan, kept)
         at = scan.pos + kept + 1
-        slip = letter and not (kind or named) and letter in scan.text[at : at + 2]
+        slip = not kind and scan.text.startswith("</", at - 1)
+        if not kind and scan.text[at : at + 1] in letters and scan.text[at - 1] == "<":
+            named.add((yield from scan.among(openers, kept)))
         if not (kind or slip or scan.ended):
             value.add(scan.take(kept + 1))
             first = False
             continue
-        if slip and scan.text.startswith(letter, scan.pos + kept + 1):
-            named = yield from scan.starts(f"<{place.key}", kept)
         size = max(1, length) if kind != CALL_END else 1  # where two of them are one, the other counts for itself
         asks = misses = False
         if kind == CLOSER:
@@ -197,8 +209,9 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
         elif place.closer.stops_short(scan, kept):
             scan.take(scan.rest())
             return None
-        elif slip and scan.text.startswith(own, scan.pos + kept):
-            length = yield from _named_closer(scan, place, kept)
+        elif slip:
+            alone = first and scan.passed + scan.pos + scan.streamed > begin
+            length = yield from _slipped_closer(scan, place, kept, named, alone=alone)
             if length:
                 _take_closer(scan, value, kept, length, own_lines=own_lines)
                 return "wrong_closer"
@@ -262,16 +275,37 @@ def _again(scan: Scanner, place: Surroundings, ahead: int, *, twice: bool) -> St
     return again - ahead if length and (yield from place.goes_on(scan, again)) is GoesOn.YES else 0
 
 
-def _named_closer(scan: Scanner, place: Surroundings, ahead: int) -> Step[int]:
-    """The length of a closing tag with the parameter's name, in front of the next parameter or of the call's end."""
-    closer = f"</{place.key}>"
-    if not (yield from scan.starts(closer, ahead)):
+def any_closing_tag(scan: Scanner, ahead: int) -> Step[re.Match[str] | None]:
+    """The closing tag that is here, of any name, which is the match's only group."""
+    return (yield from scan.match(_CLOSING, _CLOSING_PART, ahead, _MAX_CLOSING))
+
+
+@lru_cache(maxsize=256)
+def _slips(key: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """How elements begin whose closers may be in the place of a value's, and the letters behind the bracket."""
+    names = tuple(filter(None, (key, *_FOREIGN)))
+    return tuple(f"<{name}" for name in names), frozenset(name[0] for name in names)
+
+
+def _slipped_closer(
+    scan: Scanner, place: Surroundings, ahead: int, named: set[str | None], *, alone: bool
+) -> Step[int]:
+    """The length of another element's closer in front of the next parameter or of the call's end; 0 for none.
+
+    named   the elements that the value opens
+    alone   no tag comes before it in the value, which has some text, so that its name may be any
+    """
+    found = yield from any_closing_tag(scan, ahead)
+    opener = f"<{found[1]}" if found is not None else ""
+    if found is None or opener in named or not (alone or opener in _slips(place.key)[0]):
         return 0
-    space = yield from scan.space(ahead + len(closer))
+    length = len(found[0])
+    space = yield from scan.space(ahead + length)
     if (yield from place.begins_next(scan, space, first=True)):
-        return len(closer)
-    kind, length = yield from place.inside.at(scan, space)
-    return len(closer) if kind == CALL_END and (yield from place.block_ends(scan, space + length)) else 0
+        end = yield from place.rest.end_of(scan, space, place.element, misses=True)
+        return length if end == ("next", space, 0) else 0
+    kind, more = yield from place.inside.at(scan, space)
+    return length if kind == CALL_END and (yield from place.block_ends(scan, space + more)) else 0
 
 
 def take_doubled(scan: Scanner, sink: RepairSink, place: Surroundings, tag: str) -> Step[None]:
