@@ -38,6 +38,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "openers that never close": ("", f"\n{OPEN}x"),
     "wrappers that hold nothing": ("", "\n<function_calls>\n"),
     "tags of declared tools": ("", "\n<Save> <text "),
+    "elements that their tool does not declare": ("", '\n<invoke name="Save">\n<x></x>\n<y>\n'),
     "stray words": ("", "call\ncount\n"),
     "backticks": ("", "`x ``y "),
     "comments": ("", "<!-- x"),

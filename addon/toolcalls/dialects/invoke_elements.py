@@ -1,7 +1,8 @@
 """`invoke_elements`: a call whose tag carries the name, with elements named after the parameters in it.
 
 Models mix the tags of one form with the parameters of another: `<invoke name="N"><K>V</K></invoke>`. The tag's own form
-is asked first. Only a declared tool counts, and only where the first thing in the tag is one of its parameters.
+is asked first. Only a declared tool counts, and only where the first thing in the tag is one of its parameters, or an
+element that the tool does not declare in front of one.
 """
 
 import re
@@ -33,17 +34,18 @@ _NAMED = (
     "<invoke={name}>",
 )
 _PARAMETERS = ('<parameter name="{}">', "<parameter name='{}'>", "<parameter={}>", '<param name="{}">')
+_OF_CALLS = ("invoke", "tool_call", "tool_use", "tool-use", "use_tool")  # elements that nothing but a call has
 _INNER = ("parameters", "arguments", "args", "params")
 _HEAD = re.compile(
     r"""<(?P<tag>[\w-]+)(?:(?:[ \t]+name[ \t]*)?=[ \t]*(?P<quote>["']?)(?P<name>[\w.:/-]{1,200})(?P=quote)[ \t]*>"""
     r"""|>\s*<(?P<element>name|tool_name|tool)>\s*(?P<inside>[\w.:/-]{1,200})\s*</(?P=element)>)"""
     rf"""(?:\s*<(?P<inner>{"|".join(_INNER)})>)?\s*(?=<)"""
 )
-_FIRST = re.compile(r"<([\w.:-]{1,200})>")
+_FIRST = re.compile(r"<([\w.:-]{1,200})/?>")
 _CONTENT = re.compile(r"\s*[^<\s]")  # JSON or text
 _MAX_HEAD = 512
 _NAME_ELEMENTS = ("<name>", "<tool_name>", "<tool>")
-_BEGUN = re.compile(r"<[\w.:-]{0,200}(?:>|\Z)")  # an element's tag, maybe only its beginning
+_BEGUN = re.compile(r"<[\w.:-]{0,200}(?:/?>|/?\Z)")  # an element's tag, maybe only its beginning
 
 
 class _Elements(ToolElements):
@@ -53,14 +55,14 @@ class _Elements(ToolElements):
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One wrapper with its calls, or one call."""
-        head = yield from self._head(scan, tools, 0)
+        head = yield from self._head(scan, tools, 0, sink)
         wrapper = None if head else (yield from scan.among(_WRAPPERS))
         ahead = len(wrapper) if wrapper else 0
         begun = False
         while True:
             if not head:
                 ahead = yield from scan.space(ahead)
-                head = yield from self._head(scan, tools, ahead)
+                head = yield from self._head(scan, tools, ahead, sink)
             if head is None:
                 break
             (size, name, tag, inner), head = head, None
@@ -86,8 +88,13 @@ class _Elements(ToolElements):
     def call_at(self, scan: Scanner, ahead: int, tools: Toolbox) -> Step[bool]:
         return (yield from self._head(scan, tools, ahead)) is not None
 
-    def _head(self, scan: Scanner, tools: Toolbox, ahead: int) -> Step[tuple[int, str, str, str] | None]:
-        """The length of a call's tag up to its first element, the tool, the tag, and the tag inside it, "" for none."""
+    def _head(
+        self, scan: Scanner, tools: Toolbox, ahead: int, sink: CallSink | None = None
+    ) -> Step[tuple[int, str, str, str] | None]:
+        """The length of a call's tag up to its first element, the tool, the tag, and the tag inside it, "" for none.
+
+        sink   for a call that may begin with an element that its tool does not declare
+        """
         if (yield from scan.among(_openers(tools.names)[len(_WRAPPERS) :], ahead)) is None:
             return None
         while True:
@@ -95,7 +102,7 @@ class _Elements(ToolElements):
             text = scan.text[at : at + _MAX_HEAD]
             found = _HEAD.match(text)
             first = _FIRST.match(text, found.end()) if found else None
-            if first is not None and first[1] in _INNER and not (scan.ended or _CONTENT.match(text, first.end())):
+            if first is not None and first[0][1:-1] in _INNER and not (scan.ended or _CONTENT.match(text, first.end())):
                 first = None  # what is in it is to come
             if first is not None or scan.ended or len(text) == _MAX_HEAD or _other(text):
                 break
@@ -104,9 +111,16 @@ class _Elements(ToolElements):
             return None
         written = found["name"] or found["inside"]
         name = tools.resolve(written)
-        if name not in tools or f"<{first[1]}>" not in self.opening(name, tools):
+        if name not in tools:
             return None
-        return ahead + found.end(), written, found["tag"], found["inner"] or ""
+        behind, tag, inner = ahead + found.end(), found["tag"], found["inner"] or ""
+        if first[0] not in self.opening(name, tools):
+            of_call = found["element"] is None and (tag in _OF_CALLS or text.startswith(f"<{tag}="))
+            if sink is None or not of_call:
+                return None
+            if not (yield from self.leads_on(scan, sink, behind, name, tools, f"</{inner or tag}>")):
+                return None
+        return behind, written, tag, inner
 
     # Writing
 

@@ -29,6 +29,10 @@ CALL: Final = "call"  # a call's opening tag with the beginning of a body after 
 CALL_END: Final = "call_end"
 
 _MOST = 64 * 1024  # characters
+# Whether elements belong to a call is asked anew for each: marks that are looked at, and elements in each other before
+# one is known.
+_MOST_LOOKS = 32
+_MOST_UNKNOWN = 8
 _MOST_WORK = 32  # tags that are gone through again for each tag of the call
 
 
@@ -199,7 +203,10 @@ class RestOfCall:
         return end
 
     def goes_on_from(self, scan: Scanner, ahead: int) -> Step[frozenset[str] | None]:
-        """The parameters of a call whose elements begin `ahead` characters from here; None where they lead nowhere."""
+        """The parameters of a call whose elements begin `ahead` characters from here; None where they lead nowhere.
+
+        They lead to the call's closer; where that is far, to a parameter that the call lacks.
+        """
         ahead = yield from self._grammar.layout(scan, ahead)
         seen = yield from self._grammar.seen(scan, ahead)
         if seen is None or seen.kind not in {OPENS, EMPTY}:
@@ -207,11 +214,16 @@ class RestOfCall:
         here = scan.passed + scan.pos
         self._begin(here + ahead)
         known, element = bool(seen.key), seen.element
-        while not self._ends and not self._stopped:
+        looks = depth = 0
+        while not self._ends and not self._stopped and looks < _MOST_LOOKS:
+            looks, seen_so_far = looks + 1, len(self._tags)
             yield from self._collect(scan)
-            tag = self._tags[-1] if self._tags else None
-            if known or tag is None:
+            if known or len(self._tags) == seen_so_far:
                 continue
+            tag = self._tags[-1]
+            depth += (tag.kind == OPENS) - (tag.kind == CLOSES)
+            if depth > _MOST_UNKNOWN:
+                return None
             before = self._tags[-2].behind if len(self._tags) > 1 else -1
             if tag.kind in {OPENS, EMPTY} and tag.at == before:
                 known, element = bool(tag.key), tag.element
@@ -220,7 +232,7 @@ class RestOfCall:
                 if follows and follows not in self._grammar.marks:
                     return None  # what the tool does not declare is not looked for in text
         upto = self._ends[0] + 1 if self._ends else len(self._tags)
-        self._judge(upto, at_limit=False)
+        self._judge(upto, at_limit=known and not self._ends and self._stopped != "ended")
         return frozenset(self._keys_from(0) - {""}) if self._good[0] else None
 
     def _at(self, here: int, number: int) -> End:

@@ -152,7 +152,11 @@ class ToolElements:
             return True
         if not (yield from _element_at(scan, ahead)):
             return False
-        body = _Elements(self, scan, sink, tools, name, closer=f"</{name}>", compact=False)
+        return (yield from self.leads_on(scan, sink, ahead, name, tools, f"</{name}>"))
+
+    def leads_on(self, scan: Scanner, sink: CallSink, ahead: int, name: str, tools: Toolbox, closer: str) -> Step[bool]:
+        """Whether elements are here that lead to the call's closer, a parameter of the tool among them."""
+        body = _Elements(self, scan, sink, tools, name, closer=closer, compact=False)
         return bool((yield from body.rest.goes_on_from(scan, ahead)))
 
     def _body_at(self, scan: Scanner, ahead: int, name: str, tools: Toolbox) -> Step[bool]:
