@@ -82,6 +82,9 @@ class CallStart(msgspec.Struct, frozen=True, gc=False):
     `form` is the wire's own word for a call that is no function's (a custom tool's, a shell's), "" for a function's,
     and one of `FUNCTION_FORMS` for a function's in an older form. `space` is the namespace that declares the tool; what
     the name is where another tool has it, too, says `Toolbox.in_space`. `entry` and `mended` are as in `CallPiece`.
+
+    `takes`: how a native call's arguments come: in pieces of a text; so, or not at all where there are none ("maybe");
+    or at once and as an object, in an API whose calls need no id ("object").
     """
 
     index: int
@@ -93,6 +96,7 @@ class CallStart(msgspec.Struct, frozen=True, gc=False):
     more: Literal["", "perhaps", "likely"] = ""  # of the name, which is final with the first piece that is not empty
     entry: int = -1
     mended: bool = False
+    takes: Literal["text", "maybe", "object"] = "text"
 
 
 FUNCTION_FORMS = frozenset({"", "function_call"})  # `CallStart.form` of functions: the usual one, and the older one

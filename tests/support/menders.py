@@ -14,8 +14,7 @@ class EventMender:
     def __init__(self, wire: str, mending: Mending) -> None:
         self._codec = all_wires()[wire].codec(streamed=True)
         self._codec.mends(mending)
-        empty, objects = all_wires()[wire].empty_arguments, all_wires()[wire].object_arguments
-        self._stage: Mend[Any] = Mend(mending, may_hold=False, may_be_empty=empty, objects=objects, message_of=int)
+        self._stage: Mend[Any] = Mend(mending, may_hold=False, message_of=int)
 
     @property
     def calls(self) -> dict[tuple[int, int], Mended]:

@@ -24,6 +24,7 @@ class ClientCall:
     ended      a native call has ended, complete or not
     malformed  a call that was read from text turned out to be none
     room       how many more characters of a native call are kept; below 0 none are; None: all are
+    entry      which of the calls of its frame a native one is, and `mended`: its frame says otherwise (`CallStart`)
     """
 
     index: int
@@ -37,6 +38,8 @@ class ClientCall:
     ended: bool = field(default=False, init=False)
     malformed: bool = field(default=False, init=False)
     room: int | None = field(default=None, init=False)
+    entry: int = field(default=-1, init=False)
+    mended: bool = field(default=False, init=False)
     pieces: list[str] = field(default_factory=list, init=False)
     _begun: bool = field(default=False, init=False)  # some of its arguments came
     # Of the pieces so far; None after the first whole value.
@@ -46,6 +49,7 @@ class ClientCall:
     def take(self, piece: CallPiece) -> None:
         """The next piece of a native call, which may bring more of its name."""
         self._begun = self._begun or not (not piece.json or piece.json.isspace())
+        self.mended = self.mended or piece.mended
         if self.room is not None:
             self.room -= len(piece.json)
         if self.room is None or self.room >= 0:

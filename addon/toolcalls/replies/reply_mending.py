@@ -93,8 +93,6 @@ def reply_mending(
         calls = Mend[Any](
             mending_of(wire, tools, call_policy, seed),
             may_hold=may_hold,
-            may_be_empty=streamed and wire.empty_arguments,
-            objects=wire.object_arguments,
             message_of=message_of,
         )
     elif kinds & FRAME_KINDS:

@@ -237,8 +237,6 @@ class Wire:
                       None where the API has no place for calls
     mends_stream, mends_whole   make what mends the damaged native calls of one reply; None where the API has none
     mends_calls       the stage `mend` mends its native calls, not a mender of its own
-    empty_arguments   a stream may say nothing of the arguments of a call that has none
-    object_arguments  arguments are an object and come at once, and a call need not have an id
     event_name        the member of a payload that names its event in a stream; "" where events have no names
     sequential_lanes  the lanes are parts of one reply, one after the other; otherwise each is a reply (a choice)
     calls_are_whole   a call is never split, not even in a stream: the codec writes a call when it is complete
@@ -260,8 +258,6 @@ class Wire:
     mends_stream: Callable[[Mending], Mender] | None = None
     mends_whole: Callable[[Mending], Mender] | None = None
     mends_calls: bool = False
-    empty_arguments: bool = False
-    object_arguments: bool = False
     event_name: str = ""
     sequential_lanes: bool = False
     calls_are_whole: bool = False

@@ -118,7 +118,7 @@ class _Codec(Undivided):
             self._indices |= {place} - {-1}
             if "id" in call and not id_:  # one that is not there is sound
                 yield Damage(index, Defect("no_id"))
-            yield CallStart(index, rawjson.word(function, "name"), id=id_, entry=entry)
+            yield CallStart(index, rawjson.word(function, "name"), id=id_, entry=entry, takes="object")
             if id_ and id_ in self._ids:
                 yield Damage(index, Defect("repeated_id"))
             self._ids.add(id_)
@@ -285,5 +285,5 @@ def _string(text: str) -> Any:
 WIRE = Wire(
     "ollama", "/api/chat", partial(_Codec, streamed=True), partial(_Codec, streamed=False),
     answer=ollama_answer.whole, answering=ollama_answer.Answering,
-    mends_calls=True, object_arguments=True, calls_are_whole=True, streams_lines=True,
+    mends_calls=True, calls_are_whole=True, streams_lines=True,
 )  # fmt: skip

@@ -29,7 +29,7 @@ from toolcalls.events import (
     Repair,
 )
 from toolcalls.replies.stages import CUT_REASONS
-from toolcalls.values.conversion import is_object
+from toolcalls.values.conversion import is_object, to_text
 from toolcalls.wires import STREAM_END, Part
 from toolcalls.wires.mending import CallArguments, Ids, Mended, Mending
 
@@ -43,7 +43,8 @@ _REPAIRS: dict[Reason, Repair] = {
     "repeated_name": "repeated_name",
     "object_arguments": "object_arguments",
 }
-_OF_TEXT = frozenset({"double_encoded", "empty_arguments"})  # said of a text where the API has an object
+# Said of a text where the API has an object.
+_OF_TEXT = frozenset({"double_encoded", "empty_arguments", "bad_arguments"})
 _OF_ID = frozenset({"no_id", "repeated_id"})  # said of a start that has been given another id
 # What ends a stream of the Messages API, the Responses API or Cohere's; the type is at an event's beginning or its end.
 _LAST_TYPE = re.compile(rb'"type":\s*"(?:message_stop|response\.(?:completed|incomplete|failed)|message-end)"')
@@ -85,8 +86,6 @@ class Mend[Frame]:
 
     mending      what is mended of them
     may_hold     whether frames may wait here
-    may_be_empty   arguments of which nothing comes are sound
-    objects      arguments are an object and come at once, and a call need not have an id
     message_of   the message that a lane is a part of
 
     calls        the calls by their messages and indices
@@ -98,8 +97,6 @@ class Mend[Frame]:
         mending: Mending,
         *,
         may_hold: bool,
-        may_be_empty: bool,
-        objects: bool,
         message_of: Callable[[int], int],
     ) -> None:
         self.calls: dict[_Key, Mended] = {}
@@ -107,8 +104,6 @@ class Mend[Frame]:
         self.latest = False
         self.mending = mending
         self._held = mending.held
-        self._may_be_empty = may_be_empty
-        self._objects = objects
         self._cut: set[int] = set()  # the messages that this frame cuts off
         self._message_of = message_of
         self._ids: dict[int, Ids] = {}
@@ -116,6 +111,8 @@ class Mend[Frame]:
         self._started: set[_Key] = set()  # in this frame
         self._arriving: dict[_Key, Mended] = {}
         self._as_they_came: set[_Key] = set()  # calls whose arguments stay so
+        self._objects: set[_Key] = set()  # calls whose arguments come at once
+        self._begun_with: dict[_Key, bool] = {}  # calls that began with arguments, and whether these were mended
         self._ended: set[_Key] = set()  # calls whose end was said here
         self._waiting: list[_Waiting[Frame]] = []
         self._mended_before = 0  # how much was mended when the first of those came
@@ -199,7 +196,7 @@ class Mend[Frame]:
         if not self.mending.protocol or code not in _REPAIRS:
             if code == "object_arguments":
                 self._as_they_came.add(key)
-            if not (self._objects and code in _OF_TEXT):
+            if code not in _OF_TEXT:
                 return _alike(event)
         if key in self._started and code in _OF_ID:
             return _alike() if key in self.calls else _alike(event)
@@ -215,19 +212,25 @@ class Mend[Frame]:
             return _alike(*noticed, event)
         call = Mended(self.mending).take_name(event.name, goes_on=event.more == "likely")
         self.calls[key] = call
-        if not self._objects:
+        if event.takes == "object":
+            self._objects.add(key)
+        else:
             self._arriving[key] = call
-        if self._may_be_empty:
+            self._objects.discard(key)
+        if event.takes == "maybe":
             call.arguments.may_be_empty()
-        for damage in noticed:
-            call.repaired(_REPAIRS[damage.defect.code])
+        stay = [damage for damage in noticed if damage.defect.code in _OF_TEXT and not self.mending.protocol]
+        noticed = [damage for damage in noticed if damage not in stay]
+        for repair in (repair for damage in noticed for repair in _repairs_of(damage)):
+            call.repaired(repair)
         id_ = event.id
-        unneeded = self._objects and not (event.id or any(damage.defect.code == "no_id" for damage in noticed))
+        needed = event.takes != "object" or any(damage.defect.code == "no_id" for damage in noticed)
+        unneeded = not (event.id or needed)
         if not (event.form or unneeded):  # the older form has none
             id_ = self._ids.setdefault(key[0], Ids(self.mending)).of(event.id, *key, call)
         plain = replace(event, id=id_, mended=True) if noticed or id_ != event.id else event
         meant = plain if call.new_name is None else replace(plain, name=call.name, mended=True)
-        return _Both((plain,), (meant,))
+        return _Both((*stay, plain), (*stay, meant))
 
     def _piece(self, key: _Key, event: CallPiece) -> _Both:
         noticed, call = self._noticed.pop(key, []), self.calls.get(key)
@@ -237,8 +240,12 @@ class Mend[Frame]:
             self._as_they_came.add(key)
         if key in self._as_they_came:
             return _alike(*noticed, event)
-        if self._objects:
+        if key in self._objects:
             return self._object(call, event, noticed, cut=key[0] in self._cut)
+        if key in self._started and event.update is not None and event.update.arguments is not None:
+            return self._with_start(key, call, event, noticed)
+        if (mended := self._begun_with.pop(key, None)) is not None and event.update is None:
+            return _alike(*noticed) if mended else _alike(*noticed, event)
         stay = [damage for damage in noticed if damage.defect.code == "repeated_name" and self._goes_on(call)]
         noticed = [damage for damage in noticed if damage not in stay]
         for damage in sorted(noticed, key=_is_of_id):
@@ -258,6 +265,8 @@ class Mend[Frame]:
     def _object(self, call: Mended, event: CallPiece, noticed: list[Damage], *, cut: bool) -> _Both:
         """All arguments of a call, where the API has an object for them."""
         text = "" if any(damage.defect.code == "empty_arguments" for damage in noticed) else event.json
+        if noticed:  # a text that is no object may be given as the JSON string that it came as
+            text = to_text(text)[0]
         is_text = bool(noticed) or not is_object(event.json)
         plain = _as_object(replaced(self.mending, values=None), call, text, is_text=is_text, cut=cut)
         meant = plain
@@ -272,6 +281,13 @@ class Mend[Frame]:
             return (*noticed, event) if made is None else (replace(event, json=made[0], mended=True),)
 
         return _Both(left(plain), left(meant))
+
+    def _with_start(self, key: _Key, call: Mended, event: CallPiece, noticed: list[Damage]) -> _Both:
+        """Arguments that an event repeats at the call's end are mended where the call begins."""
+        told = event.update.arguments if event.update is not None else None
+        both = self._object(call, CallPiece(event.index, told or "", entry=event.entry), noticed, cut=False)
+        is_mended = self._begun_with[key] = _is_mended((0, one) for one in both.meant)
+        return both if is_mended else _alike(*noticed)
 
     def _goes_on(self, call: Mended) -> bool:
         """Whether a name that came twice is one name in two pieces."""
@@ -322,6 +338,11 @@ def _as_object(
     if not is_object(left) or (not is_text and left == text):
         return None
     return left, arguments
+
+
+def _repairs_of(damage: Damage) -> tuple[Repair, ...]:
+    code = damage.defect.code
+    return ("empty_arguments", "string_arguments") if code in _OF_TEXT else (_REPAIRS[code],)
 
 
 def _is_of_id(damage: Damage) -> bool:

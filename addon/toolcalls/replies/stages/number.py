@@ -83,7 +83,7 @@ class Number(Stage):
         if isinstance(part, CallStart):
             calls.had_native = True
             begun = self._client_call(part, wanted=None if calls.renumbers else part.index)
-            begun.room = self._room
+            begun.room, begun.entry, begun.mended = self._room, part.entry, part.mended
             calls.natives[part.index] = calls.native_at[begun.index] = begun
             if (begun.index, begun.form, begun.space) == (part.index, part.form, part.space):
                 return part

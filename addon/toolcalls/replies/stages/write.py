@@ -265,8 +265,9 @@ class Write(Stage):
                 yield self._lowered(index, kept[index][1])
             elif not self.leaves(call):  # else it has left
                 place = stay.index(index)
-                yield CallStart(place, call.name, None, call.id, call.form, call.space)
-                yield CallPiece(place, call.arguments)
+                mended, entry = call.mended, call.entry if call.mended else -1  # else it is found by what it says
+                yield CallStart(place, call.name, None, call.id, call.form, call.space, entry=entry, mended=mended)
+                yield CallPiece(place, call.arguments, entry=entry, mended=mended)
                 if call.complete:
                     yield CallEnd(place)
         self._calls.all_lowered = not natives

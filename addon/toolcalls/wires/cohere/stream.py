@@ -7,6 +7,8 @@ numbers.
 
 from collections.abc import Callable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from toolcalls.events import CallEnd, CallPiece, CallStart, Damage, Defect, Finish, Text, Unplaced
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
@@ -50,8 +52,9 @@ class _Reading:
         parts = [] if chunk is None else [part for part in self.inner.decode(chunk) if not self._is_known_end(part)]
         if numbered is not event and (own := next((one for _, one in parts if isinstance(one, _OF_CALL)), None)):
             parts.insert(0, (0, Damage(own.index, Defect("glued_calls"))))
-        for _, one in parts:
+        for place, (lane, one) in enumerate(parts):
             if isinstance(one, CallStart):
+                parts[place] = lane, replace(one, takes="maybe")
                 self._calls[at] = one.index
             elif isinstance(one, CallPiece) and one.json:
                 self._said.add(one.index)

@@ -23,7 +23,6 @@ fields (a signature) and its id.
 
     parts         a candidate's parts: text, thoughts, calls; and why it ended
     partial_args  the arguments of a call that come in pieces, put together
-    mending       damaged native calls, as they should have come
     answer        a reply of our own making, and calls that the API refused in their place
     decoding      a reply's frames as events
     encoding      a reply's candidates, streamed or whole, encoded from changed events
@@ -37,7 +36,6 @@ from toolcalls.wires import Wire, form_of
 from toolcalls.wires.frames import Form
 from toolcalls.wires.gemini import answer
 from toolcalls.wires.gemini.encoding import Candidates
-from toolcalls.wires.gemini.mending import Mender
 
 _STREAM = ":streamGenerateContent"
 
@@ -66,5 +64,5 @@ def _method(path: str) -> str:
 
 WIRE = _Gemini(
     "gemini", ":generateContent", partial(Candidates, streamed=True), partial(Candidates, streamed=False),
-    answer=answer.whole, answering=answer.Answering, mends_stream=Mender, mends_whole=Mender, calls_are_whole=True,
+    answer=answer.whole, answering=answer.Answering, mends_calls=True, calls_are_whole=True,
 )  # fmt: skip

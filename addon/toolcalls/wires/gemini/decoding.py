@@ -29,6 +29,7 @@ from toolcalls.wires.gemini.parts import (
     has_only_content,
     is_text,
     is_thought,
+    of_string,
     parts_of,
     reason_of,
     unwrapped,
@@ -97,7 +98,7 @@ class Reading:
         for place, part in enumerate(parts_of(candidate)):
             text = rawjson.word(part, "text")
             if "functionCall" in part:
-                yield from self._native(lane, rawjson.fields(part["functionCall"]))
+                yield from self._native(lane, rawjson.fields(part["functionCall"]), place)
             elif fetched := rawjson.strings(next((part[key] for key in RESULTS if key in part), None)):
                 yield from map(Fetched, fetched)
             elif text and is_thought(part):
@@ -121,8 +122,11 @@ class Reading:
         if reason:
             yield Finish(reason_of(reason))
 
-    def _native(self, lane: int, call: Fields) -> Iterator[Event]:
-        """A native call, or the next part of one: without a name it goes on, without `willContinue` it ends."""
+    def _native(self, lane: int, call: Fields, place: int) -> Iterator[Event]:
+        """A native call, or the next part of one: without a name it goes on, without `willContinue` it ends.
+
+        `place`: its part's number.
+        """
         name = rawjson.word(call, "name")
         partial = self._partial.get(lane)
         goes_on = rawjson.value(call.get("willContinue")) is True
@@ -130,12 +134,16 @@ class Reading:
             index = self._next.get(lane, 0)
             self._next[lane] = index + 1
             id_, ids = rawjson.word(call, "id"), self._ids.setdefault(lane, set())
-            yield CallStart(index, name, id=id_)
+            if "id" in call and not id_:  # one that is not there is sound
+                yield Damage(index, Defect("no_id"))
+            yield CallStart(index, name, id=id_, entry=place, takes="object")
             if id_ and id_ in ids:
                 yield Damage(index, Defect("repeated_id"))
             ids.add(id_)
             if not goes_on and "partialArgs" not in call:
-                yield CallPiece(index, arguments_of(call))
+                if isinstance(given := rawjson.value(call.get("args")), str):
+                    yield Damage(index, of_string(given))
+                yield CallPiece(index, arguments_of(call), entry=place)
                 yield CallEnd(index)
                 return
             partial = self._partial[lane] = _Partial(index)

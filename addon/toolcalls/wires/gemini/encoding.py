@@ -14,11 +14,14 @@ from toolcalls.wires.gemini.placing import (
     Row,
     append_text,
     event_count,
+    is_nameless,
     is_of_native_call,
     kept_parts,
     merged_groups,
     merged_parts,
     staying_calls,
+    with_piece,
+    with_start,
 )
 
 
@@ -88,15 +91,18 @@ class Candidates(Undivided):
 
 def _parts_in_order(own: Sequence[Fields], events: Sequence[Event], *, streamed: bool) -> list[Fields] | None:
     """The parts where events answer for each of the frame's calls, in order; None where they do not."""
-    slots = [place for place, part in enumerate(own) for _ in range(event_count(part))]
     ours = _new_calls(events)
     said = [event for event in events if is_of_native_call(event, ours)]
+    every = [place for place, part in enumerate(own) for _ in range(event_count(part))]
+    # One without a name goes on with a call, or no event answers for it.
+    slots = every if len(said) == len(every) else [place for place in every if not is_nameless(own[place])]
     if len(said) != len(slots):
         return None
     stays = staying_calls(own, slots, said)
     if stays is None:
         return None
-    calls: dict[int, list[Fields]] = {place: [own[place]] if stay else [] for place, stay in stays.items()}
+    calls = {place: [own[place]] for place in every}
+    calls |= {place: [] if part is None else [part] for place, part in stays.items()}
     groups: dict[int, Row] = {-1: [], **{place: [] for place in calls}}
     places = iter(slots)
     place, rest, begun = -1, {}, False
@@ -105,7 +111,7 @@ def _parts_in_order(own: Sequence[Fields], events: Sequence[Event], *, streamed:
             before, place = place, next(places)
             begun = place != before
             if begun:
-                rest = {} if stays[place] else rawjson.without(own[place], "functionCall")
+                rest = {} if stays[place] is not None else rawjson.without(own[place], "functionCall")
                 calls[place] += [{**rest, "text": EMPTY}] if rest else []
             continue
         made = _add_event(event, groups[place], ours)
@@ -127,6 +133,7 @@ def _parts_by_content(own: Sequence[Fields], events: Sequence[Event]) -> list[Fi
     """
     derived: Row = []
     ours = _new_calls(events)
+    own = _mended(own, events)
     natives: dict[int, Call] = {}
     elsewhere: dict[int, Fields] = {}  # the parts of native calls that came in other frames
     has_calls = any("functionCall" in part for part in own)
@@ -146,6 +153,18 @@ def _parts_by_content(own: Sequence[Fields], events: Sequence[Event]) -> list[Fi
     sure = any(isinstance(event, Withdrawn) for event in events)
     calls = {place: list(kept_parts(part, left, sure=sure)) for place, part in enumerate(own) if "functionCall" in part}
     return [*merged_parts(own, calls, derived), *(one.part() for one in left if one.name)]
+
+
+def _mended(own: Sequence[Fields], events: Iterable[Event]) -> list[Fields]:
+    """The parts, with what was mended of their native calls."""
+    made = list(own)
+    for event in events:
+        if not isinstance(event, CallStart | CallPiece) or not event.mended or not 0 <= event.entry < len(made):
+            continue
+        part = made[event.entry]
+        if "functionCall" in part:
+            made[event.entry] = with_start(part, event) if isinstance(event, CallStart) else with_piece(part, event)
+    return made
 
 
 def _new_calls(events: Iterable[Event]) -> dict[int, Call]:

@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from toolcalls.events import Defect
 from toolcalls.values import rawjson
+from toolcalls.values.conversion import is_object
 from toolcalls.values.rawjson import Fields
 
 # https://ai.google.dev/api/generate-content#FinishReason in the words of the hub.
@@ -86,6 +88,13 @@ def has_only_content(reply: Fields, candidate: Fields) -> bool:
 def arguments_of(call: Fields) -> str:
     """The arguments as JSON text. What is no object is returned as it is, and belongs to no call."""
     return "{}" if rawjson.value(call.get("args")) is None else rawjson.text_of(call["args"])
+
+
+def of_string(arguments: str) -> Defect:
+    """What is wrong with arguments that are a string."""
+    if is_object(arguments):
+        return Defect("double_encoded", wanted="object", got="string that holds an object")
+    return Defect("bad_arguments", wanted="object", got="string")
 
 
 def is_whole(call: Fields) -> bool:

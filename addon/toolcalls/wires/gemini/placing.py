@@ -18,24 +18,59 @@ def event_count(part: Fields) -> int:
     return 2 if rawjson.word(rawjson.fields(part["functionCall"]), "name") else 1
 
 
+def is_nameless(part: Fields) -> bool:
+    """Whether a part is a call that lacks a name, and not the next part of one."""
+    call = rawjson.fields(part["functionCall"])
+    return "args" in call and not rawjson.word(call, "name") and "willContinue" not in call
+
+
 def is_of_native_call(event: Event, ours: Container[int]) -> bool:
     """Whether an event answers for a native call of the frame."""
     return isinstance(event, Withdrawn) or (isinstance(event, CallStart | CallPiece) and event.index not in ours)
 
 
-def staying_calls(own: Sequence[Fields], slots: Sequence[int], said: Sequence[Event]) -> dict[int, bool] | None:
-    """Which of the frame's calls stay; None where an event is not of the call at its place."""
-    stays: dict[int, bool] = {}
+def staying_calls(
+    own: Sequence[Fields], slots: Sequence[int], said: Sequence[Event]
+) -> dict[int, Fields | None] | None:
+    """What is left of each of the frame's calls: its part, with what of it was mended, or nothing (None). No dict where
+    an event is not of the call at its place.
+    """
+    left: dict[int, Fields | None] = {}
     for place, event in zip(slots, said, strict=True):
         call = rawjson.fields(own[place]["functionCall"])
         name = rawjson.word(call, "name")
-        first = place not in stays
-        stays[place] = stays.get(place, True) and not isinstance(event, Withdrawn)
-        if isinstance(event, CallStart) and (not first or event.name != name):
-            return None
-        if isinstance(event, CallPiece) and ((first and name) or (is_whole(call) and event.json != arguments_of(call))):
-            return None
-    return stays
+        first = place not in left
+        part = left[place] = None if isinstance(event, Withdrawn) else left.get(place, own[place])
+        if isinstance(event, CallStart):
+            if not first or (event.name != name and not event.mended):
+                return None
+            left[place] = None if part is None else with_start(part, event)
+        elif isinstance(event, CallPiece):
+            same = event.mended or not is_whole(call) or event.json == arguments_of(call)
+            if (first and name) or not same:
+                return None
+            left[place] = None if part is None else with_piece(part, event)
+    return left
+
+
+def with_start(part: Fields, start: CallStart) -> Fields:
+    """The part of a call with the name and the id of its start, where that was mended."""
+    if not start.mended:
+        return part
+    call = rawjson.fields(part["functionCall"])
+    given = {"name": start.name, "id": start.id}
+    changes = {
+        key: rawjson.string(word) for key, word in given.items() if key in call and word != rawjson.word(call, key)
+    }
+    return {**part, "functionCall": {**call, **changes}}
+
+
+def with_piece(part: Fields, piece: CallPiece) -> Fields:
+    """The part of a whole call with the arguments of its piece, where they were mended."""
+    if not piece.mended:
+        return part
+    call = rawjson.fields(part["functionCall"])
+    return {**part, "functionCall": {**call, "args": rawjson.json_text(piece.json)}}
 
 
 def merged_parts(
