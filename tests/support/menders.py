@@ -23,7 +23,10 @@ class EventMender:
     def mend(self, payload: bytes) -> Sequence[bytes] | None:
         """The payloads in the place of one; None where it stays as it is."""
         (known,) = self._stage.feed(None, payload, self._codec.decode(payload))
-        return self._codec.encode(payload, known.parts, can_omit=False) if known.changed else None
+        if not (known.changed or self._codec.must_encode):
+            return None
+        made = self._codec.encode(payload, known.parts, can_omit=False)
+        return None if made == [payload] else made
 
 
 def mender(wire: str, mending: Mending) -> Any:

@@ -270,7 +270,7 @@ def test_each_of_geminis_candidates_has_calls_and_ids_of_its_own_wherever_it_sta
     assert sorted(mender.calls) == [(0, 0), (1, 0), (1, 1)]
 
 
-@pytest.mark.parametrize(("content", "places"), [([], [0, 1, 1]), ([{"type": "text", "text": "So."}], [1, 2, 2])])
+@pytest.mark.parametrize(("content", "places"), [([], [0, 0, 1, 1]), ([{"type": "text", "text": "So."}], [1, 1, 2, 2])])
 def test_a_block_comes_behind_those_that_the_message_began_with(content: list[Any], places: list[int]) -> None:
     """Each block comes with the index 0 here, and so does what is said of the latest one."""
     mender = menders.mender("anthropic", mending())
@@ -279,6 +279,7 @@ def test_a_block_comes_behind_those_that_the_message_began_with(content: list[An
     start = {"type": "content_block_start", "index": 0}
     events = [
         {**start, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_stop", "index": 0},
         {**start, "content_block": {"type": "tool_use", "id": "a", "name": "t", "input": {}}},
         {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": "{}"}},
     ]

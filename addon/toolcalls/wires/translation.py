@@ -11,7 +11,7 @@ from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Codec, Part, WholeCodec, Wire, all_wires
 from toolcalls.wires.answers import Answer, Answering
-from toolcalls.wires.mending import Mended, Mender, Mending
+from toolcalls.wires.mending import Mending
 
 
 @dataclass(frozen=True)
@@ -22,14 +22,12 @@ class Translation:
     is_reply     whether a body is a reply with a message, and no error
     to_other     a reply in the other's words
     from_other   that, after something became of it, in the words of the reply that came
-    calls        what is in each body that holds native calls
     """
 
     wire: str
     is_reply: Callable[[bytes], bool]
     to_other: Callable[[bytes], bytes]
     from_other: Callable[[bytes, bytes], bytes]
-    calls: bytes
 
     @property
     def other(self) -> Wire:
@@ -37,14 +35,6 @@ class Translation:
 
     def whole(self) -> Codec:
         return _Whole(self)
-
-    def mends_whole(self, mending: Mending) -> Mender:
-        return _WholeMender(self, mending)
-
-    def mender(self, mending: Mending, *, streamed: bool) -> Mender:
-        made = self.other.mender(mending, streamed=streamed)
-        assert made is not None
-        return made
 
     def answer(self, answer: Answer, like: Fields) -> bytes:
         """A whole reply of our own making: the other's, with what else the API says in one."""
@@ -72,6 +62,9 @@ class _Whole(WholeCodec):
         self._translation = translation
         self._inner: Codec = translation.other.whole()
 
+    def mends(self, mending: Mending) -> None:
+        self._inner.mends(mending)
+
     def decode(self, payload: bytes) -> list[Part]:
         if not self._translation.is_reply(payload):
             return []
@@ -85,16 +78,3 @@ class _Whole(WholeCodec):
         asked = self._translation.to_other(payload)
         (made,) = self._inner.encode(asked, parts, can_omit=can_omit)
         return [payload if made == asked else self._translation.from_other(made, payload)]
-
-
-class _WholeMender:
-    def __init__(self, translation: Translation, mending: Mending) -> None:
-        self._translation = translation
-        self._inner = translation.mender(mending, streamed=False)
-        self.calls: dict[tuple[int, int], Mended] = self._inner.calls
-
-    def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        if self._translation.calls not in payload or not self._translation.is_reply(payload):
-            return None
-        made = self._inner.mend(self._translation.to_other(payload))
-        return None if made is None else [self._translation.from_other(one, payload) for one in made]

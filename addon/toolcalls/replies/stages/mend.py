@@ -207,7 +207,8 @@ class Mend[Frame]:
         noticed = self._noticed.pop(key, [])
         self._started.add(key)
         self._ended.discard(key)
-        if not event.name or event.form not in FUNCTION_FORMS:
+        nameless = not event.name and event.takes == "text"
+        if nameless or event.form not in FUNCTION_FORMS:
             self.calls.pop(key, None)
             return _alike(*noticed, event)
         call = Mended(self.mending).take_name(event.name, goes_on=event.more == "likely")

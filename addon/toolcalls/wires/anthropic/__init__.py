@@ -27,7 +27,6 @@ redacted thinking, signatures, citations and the blocks of the provider's tools 
     blocks         the content of a message, and why it ended
     block_places   to which block clients add a piece of arguments
     decoding       a stream's frames as events
-    mending        damaged native calls, as they should have come
     answer         a reply of our own making, for an error that quotes a call
     stream         a stream's frames, encoded from changed events
     client_stream  what the client of a stream has got, and new frames for it
@@ -37,7 +36,6 @@ redacted thinking, signatures, citations and the blocks of the provider's tools 
 
 from toolcalls.wires import Wire
 from toolcalls.wires.anthropic import answer
-from toolcalls.wires.anthropic.mending import StreamMender, WholeMender
 from toolcalls.wires.anthropic.stream import Stream
 from toolcalls.wires.anthropic.whole import Whole
 from toolcalls.wires.vertex import publisher_of
@@ -54,6 +52,6 @@ class _Anthropic(Wire):
 WIRE = _Anthropic(
     "anthropic", "/v1/messages", Stream, Whole,
     answer=answer.whole, answering=answer.Answering,
-    mends_stream=StreamMender, mends_whole=WholeMender, event_name="type", sequential_lanes=True, says_calls=True,
+    mends_calls=True, event_name="type", sequential_lanes=True, says_calls=True,
     call_id_prefix="toolu_",
 )  # fmt: skip

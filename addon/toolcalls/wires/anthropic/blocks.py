@@ -1,8 +1,9 @@
 """The content of a message: its blocks and the text in them; and why the message ended."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from toolcalls.events import Finish, Reason
+from toolcalls.events import CallPiece, CallStart, Finish, Reason
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import is_object
 from toolcalls.values.rawjson import Fields
@@ -60,28 +61,53 @@ def input_of(block: Fields) -> str:
     it is, so that rules see what a client may make of it.
     """
     given = block.get("input")
-    if given is None or bytes(given) in {b"null", b'""'}:
-        return "{}"
     text = rawjson.word(block, "input")
+    if given is None or bytes(given) == b"null" or (rawjson.is_string(given) and not text.strip()):
+        return "{}"
     return text if is_object(text) else rawjson.text_of(given)
 
 
-def damages_of(block: Fields, ids: set[str]) -> Iterator[Reason]:
-    """What is wrong with the block of a call beside its name and its object. `ids` are those of the calls before it."""
+def damages_of(block: Fields, ids: set[str]) -> tuple[list[Reason], list[Reason]]:
+    """What is wrong with the block of a call beside its name and its object: with its id alone, and what its arguments
+    are or whose id it has. `ids` are those of the calls before it.
+    """
     id_ = rawjson.word(block, "id")
-    if not id_:
-        yield "no_id"
-    elif id_ in ids:
-        yield "repeated_id"
+    first: list[Reason] = [] if id_ else ["no_id"]
+    then: list[Reason] = ["repeated_id"] if id_ and id_ in ids else []
     ids.add(id_)
     given = block.get("input")
     if given is None or rawjson.is_object(given) or bytes(given) == b"null":
-        return
+        return first, then
     text = rawjson.word(block, "input")
-    if not text and bytes(given) == b'""':
-        yield "empty_arguments"
-    else:
-        yield "double_encoded" if is_object(text) else "bad_arguments"
+    if not text.strip() and rawjson.is_string(given):
+        return first, [*then, "empty_arguments"]
+    return first, [*then, "double_encoded" if is_object(text) else "bad_arguments"]
+
+
+def as_mended(block: Fields, start: CallStart | None, piece: CallPiece | None) -> Fields:
+    """The block of a call as its events have it, where these were mended."""
+    made = block
+    if start is not None and start.mended:
+        given = {"id": start.id, "name": start.name}
+        changes = {key: rawjson.string(word) for key, word in given.items() if word != rawjson.word(block, key)}
+        made = {**made, **changes} if changes else made
+    if piece is not None and piece.mended:
+        made = {**made, "input": rawjson.json_text(piece.json)}
+    return made
+
+
+def all_mended(content: Sequence[Any], parts: Iterable[Part]) -> list[Any]:
+    """The blocks of a message, with what was mended of its calls."""
+    made = list(content)
+    for _, event in parts:
+        if not isinstance(event, CallStart | CallPiece) or not event.mended or not 0 <= event.entry < len(made):
+            continue
+        block = rawjson.fields(made[event.entry])
+        if isinstance(event, CallStart):
+            made[event.entry] = as_mended(block, event, None)
+        else:
+            made[event.entry] = as_mended(block, None, event)
+    return made
 
 
 def gap(text: str) -> str:

@@ -18,7 +18,17 @@ from toolcalls.events import (
 from toolcalls.values import rawjson
 from toolcalls.values.rawjson import Fields
 from toolcalls.wires import Part, WholeCodec, calls_first
-from toolcalls.wires.anthropic.blocks import ended, fetched, gap, is_behind, is_call, is_other, is_text, reason_of
+from toolcalls.wires.anthropic.blocks import (
+    all_mended,
+    ended,
+    fetched,
+    gap,
+    is_behind,
+    is_call,
+    is_other,
+    is_text,
+    reason_of,
+)
 from toolcalls.wires.anthropic.decoding import native_call
 from toolcalls.wires.anthropic.replacement import BlockCall
 from toolcalls.wires.content_blocks import Block, CompleteCalls, ContentBlocks
@@ -41,7 +51,7 @@ class Whole(WholeCodec):
         ids: set[str] = set()
         behind_call = False  # a native call came since the latest text block
         results: list[str] = []  # of the provider's own tools, since then
-        for lane, raw in _in_lanes(rawjson.items(message["content"])):
+        for place, (lane, raw) in enumerate(_in_lanes(rawjson.items(message["content"]))):
             block = rawjson.fields(raw)
             while lane is not None and lane >= len(rows):
                 rows.append([])
@@ -54,7 +64,7 @@ class Whole(WholeCodec):
                     rows[lane].append(Text(text))
                 behind_call, results = False, []
             elif lane is not None:
-                rows[lane].extend(event for _, event in native_call(lane, index, block, ids))
+                rows[lane].extend(event for _, event in native_call(lane, index, block, ids, place))
                 index += 1
                 behind_call = True
             else:
@@ -74,7 +84,8 @@ class Whole(WholeCodec):
 
     def encode(self, payload: bytes, parts: Sequence[Part], *, can_omit: bool) -> list[bytes]:  # noqa: ARG002
         message = rawjson.fields(payload)
-        content = rawjson.items(message["content"])
+        came = rawjson.items(message["content"])
+        content = all_mended(came, parts)
         lanes: dict[int, list[Part]] = {}
         for part in parts:
             lanes.setdefault(part[0], []).append(part)
@@ -103,7 +114,7 @@ class Whole(WholeCodec):
                 made.take_call(call)
         cut = any(isinstance(event, Finish) and event.reason == "length" for _, event in parts)
         end = ended(message, parts, lifted=made.lifted, broken=made.broken and cut, calls=made.calls)
-        if end is message and len(made.blocks) == len(content) and all(map(is_, made.blocks, content)):
+        if end is message and len(made.blocks) == len(came) and all(map(is_, made.blocks, came)):
             return [payload]
         return [rawjson.written({**end, "content": made.blocks})]
 

@@ -43,6 +43,6 @@ class _Invoke(BedrockRuntime):
 WIRE = _Invoke(
     "bedrock", "/invoke", partial(codec.Codec, streamed=True), partial(codec.Codec, streamed=False),
     answer=codec.answer, answering=codec.Answering,
-    mends_stream=partial(codec.Mender, streamed=True), mends_whole=partial(codec.Mender, streamed=False),
+    mends_calls=True,
     sequential_lanes=True, says_calls=True, call_id_prefix="toolu_bdrk_", form_in_path=True,
 )  # fmt: skip

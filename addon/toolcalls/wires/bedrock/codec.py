@@ -1,4 +1,4 @@
-"""Codec, mender and answer: those of the API that the model's bodies belong to, chosen by the first payload."""
+"""Codec and answer: those of the API that the model's bodies belong to, chosen by the first payload."""
 
 from collections.abc import Sequence
 
@@ -9,8 +9,7 @@ from toolcalls.wires import ObservedCodec, Part, Undivided, all_wires, answers
 from toolcalls.wires.answers import Answer
 from toolcalls.wires.bedrock.bodies import Api, api_of_reply, is_exception
 from toolcalls.wires.bedrock.completions import Completions
-from toolcalls.wires.mending import Mended, Mending
-from toolcalls.wires.mending import Mender as AnyMender
+from toolcalls.wires.mending import Mending
 
 _MESSAGES: Api = "anthropic"
 _CONVERSE: Api = "bedrock_converse"
@@ -25,6 +24,10 @@ class Codec(Undivided):
         self._streamed = streamed
         self._api: Api | None = None
         self._inner: AnyCodec | None = None
+        self._mending: Mending | None = None
+
+    def mends(self, mending: Mending) -> None:
+        self._mending = mending
 
     @property
     def can_omit(self) -> bool:
@@ -41,6 +44,8 @@ class Codec(Undivided):
     def decode(self, payload: bytes) -> list[Part]:
         if self._inner is None and (api := api_of_reply(payload)) is not None:
             self._api, self._inner = api, self._made(api)
+            if self._mending is not None:
+                self._inner.mends(self._mending)
         if self._inner is None:
             return [(0, Finish("failed"))] if is_exception(rawjson.fields(payload)) else []
         return self._inner.decode(self._asked(payload))
@@ -64,25 +69,6 @@ class Codec(Undivided):
         """The payload in the API's words: an exception of the service becomes its error."""
         failed = self._api == _MESSAGES and b"Exception" in payload and is_exception(rawjson.fields(payload))
         return _ERROR if failed else payload
-
-
-class Mender:
-    """Mends one reply, streamed or whole."""
-
-    def __init__(self, mending: Mending, *, streamed: bool) -> None:
-        self._mending = mending
-        self._streamed = streamed
-        self._chosen = False
-        self._inner: AnyMender | None = None
-        self.calls: dict[tuple[int, int], Mended] = {}
-
-    def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        if not self._chosen and (api := api_of_reply(payload)) is not None:
-            self._chosen = True
-            if api in WITH_CALLS:
-                self._inner = all_wires()[api].mender(self._mending, streamed=self._streamed)
-            self.calls = self.calls if self._inner is None else self._inner.calls
-        return None if self._inner is None else self._inner.mend(payload)
 
 
 # --- a reply of our own making ----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ images, the provider's own tools, padding) goes along as it came. An event that 
 
     streamed      events of a stream, in the words of Messages and back
     whole         a whole reply, likewise
-    codec         the codec, the mender and the answer around those of Messages
+    codec         the codec and the answer around those of Messages
 """
 
 from typing import ClassVar
@@ -32,6 +32,6 @@ class _Converse(BedrockRuntime):
 WIRE = _Converse(
     "bedrock_converse", "/converse", codec.Stream, codec.TRANSLATION.whole,
     answer=codec.answer, answering=codec.Answering,
-    mends_stream=codec.StreamMender, mends_whole=codec.TRANSLATION.mends_whole, sequential_lanes=True, says_calls=True,
+    mends_calls=True, sequential_lanes=True, says_calls=True,
     call_id_prefix="tooluse_", form_in_path=True,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Codec, mender and answer: those of the Messages API, with what goes in and comes out translated."""
+"""Codec and answer: those of the Messages API, with what goes in and comes out translated."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from toolcalls.wires import Codec, Part, Undivided, answers
 from toolcalls.wires.answers import Answer
 from toolcalls.wires.bedrock_converse import streamed, whole
 from toolcalls.wires.bedrock_converse.streamed import Openings
-from toolcalls.wires.mending import Mended, Mending
+from toolcalls.wires.mending import Mending
 from toolcalls.wires.translation import Translation, translated
 
-TRANSLATION = Translation("anthropic", whole.is_reply, whole.to_messages, whole.from_messages, b'"toolUse"')
+TRANSLATION = Translation("anthropic", whole.is_reply, whole.to_messages, whole.from_messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,9 @@ class Stream(Undivided):
         """Always "": no event of this API has an id."""
         return ""
 
+    def mends(self, mending: Mending) -> None:
+        self._inner.mends(mending)
+
     def decode(self, payload: bytes) -> list[Part]:
         event = streamed.to_messages(payload)
         start = self._openings.before(event)
@@ -76,24 +79,6 @@ class Stream(Undivided):
 
 def _is_opener(part: Part) -> bool:
     return isinstance(part[1], Text) and not part[1].text
-
-
-class StreamMender:
-    """Mends a stream as Messages' mender does."""
-
-    def __init__(self, mending: Mending) -> None:
-        self._inner = TRANSLATION.mender(mending, streamed=True)
-        self.calls: dict[tuple[int, int], Mended] = self._inner.calls
-        self._openings = Openings()
-
-    def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        event = streamed.to_messages(payload)
-        start = self._openings.before(event)
-        if start is not None:
-            self._inner.mend(start)  # nothing of it is sent
-        asked = rawjson.written(event)
-        made = self._inner.mend(asked)
-        return None if made is None else translated(made, asked, payload, streamed.from_messages)
 
 
 # --- a reply of our own making ----------------------------------------------------------------------------------------

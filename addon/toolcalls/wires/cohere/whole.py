@@ -86,4 +86,4 @@ def _contents(message: Fields, text: str, moved: str) -> Any:
     return made
 
 
-TRANSLATION = Translation("openai_chat", _is_reply, _to_chat, _from_chat, b'"tool_calls"')
+TRANSLATION = Translation("openai_chat", _is_reply, _to_chat, _from_chat)

@@ -15,7 +15,7 @@ without text is not sent.
 
     streamed      events of a stream, in the words of Messages and back
     whole         a whole reply, likewise
-    codec         the codec, the mender and the answer around those of Messages
+    codec         the codec and the answer around those of Messages
 """
 
 from urllib.parse import urlsplit
@@ -36,6 +36,6 @@ class _Interactions(Wire):
 WIRE = _Interactions(
     "gemini_interactions", "/interactions", codec.Stream, codec.TRANSLATION.whole,
     answer=codec.answer, answering=codec.Answering,
-    mends_stream=codec.StreamMender, mends_whole=codec.TRANSLATION.mends_whole,
+    mends_calls=True,
     event_name="event_type", sequential_lanes=True, says_calls=True,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Codec, mender and answer: those of the Messages API, with what goes in and comes out translated."""
+"""Codec and answer: those of the Messages API, with what goes in and comes out translated."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -8,14 +8,14 @@ from toolcalls.values import rawjson
 from toolcalls.wires import Codec, Part, Undivided, answers
 from toolcalls.wires.answers import Answer
 from toolcalls.wires.gemini_interactions import streamed, whole
-from toolcalls.wires.mending import Mended, Mending
+from toolcalls.wires.mending import Mending
 from toolcalls.wires.translation import Translation, translated
 
 # Indices of steps of our own, after those of any reply.
 _OWN_STEPS = 1 << 40
 
 
-TRANSLATION = Translation("anthropic", whole.is_reply, whole.to_messages, whole.from_messages, b'"function_call"')
+TRANSLATION = Translation("anthropic", whole.is_reply, whole.to_messages, whole.from_messages)
 
 
 class Stream(Undivided):
@@ -34,6 +34,9 @@ class Stream(Undivided):
     @property
     def reply_id(self) -> str:
         return self._inner.reply_id
+
+    def mends(self, mending: Mending) -> None:
+        self._inner.mends(mending)
 
     def decode(self, payload: bytes) -> list[Part]:
         parts = self._inner.decode(rawjson.written(streamed.to_messages(payload)))
@@ -64,21 +67,6 @@ class Stream(Undivided):
 
 
 _OUTPUT = {streamed.AS_CAME: {"type": "model_output"}}
-
-
-class StreamMender:
-    """Mends a stream as Messages' mender does."""
-
-    def __init__(self, mending: Mending) -> None:
-        self._inner = TRANSLATION.mender(mending, streamed=True)
-        self.calls: dict[tuple[int, int], Mended] = self._inner.calls
-
-    def mend(self, payload: bytes) -> Sequence[bytes] | None:
-        if payload == streamed.STREAM_END:
-            return None
-        asked = rawjson.written(streamed.to_messages(payload))
-        made = self._inner.mend(asked)
-        return None if made is None else translated(made, asked, payload, partial(streamed.from_messages, reply_id=""))
 
 
 # --- a reply of our own making ----------------------------------------------------------------------------------------
