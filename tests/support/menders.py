@@ -32,4 +32,4 @@ class EventMender:
 def mender(wire: str, mending: Mending) -> Any:
     """What mends one stream of a wire."""
     known = all_wires()[wire]
-    return EventMender(wire, mending) if known.mends_calls else known.mender(mending, streamed=True)
+    return EventMender(wire, mending) if known.mends_stream is None else known.mender(mending, streamed=True)

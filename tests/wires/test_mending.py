@@ -427,21 +427,6 @@ def test_an_id_that_is_empty_or_of_another_call_is_a_new_one(protocol: bool) -> 
     assert [call.repairs for call in calls] == (wanted if protocol else [[]] * 5)
 
 
-def test_an_id_that_need_not_be() -> None:
-    made = mending()
-    ids = Ids(made)
-    calls = [
-        ({"name": "t"}, {}),
-        ({"id": "a"}, {}),
-        ({"id": "a"}, {"id": "new-0-2-t"}),
-        ({"id": ""}, {"id": "new-0-3-t"}),
-    ]
-    for index, (members, wanted) in enumerate(calls):
-        raw = rawjson.fields(rawjson.written({key: rawjson.string(value) for key, value in members.items()}))
-        found = ids.optional(raw, 0, index, made.begun("t"))
-        assert {key: rawjson.value(value) for key, value in found.items()} == wanted
-
-
 # --- arguments as an object -------------------------------------------------------------------------------------------
 
 # What came, and what leaves of it: where the protocol is mended, and where values are, None where it stays.

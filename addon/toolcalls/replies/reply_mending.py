@@ -87,7 +87,7 @@ def reply_mending(
     """
     kinds = set(call_policy.route.mend)
     frames = calls = errors = reasoned = None
-    if kinds & FRAME_KINDS and wire.mends_calls:
+    if kinds & FRAME_KINDS and wire.mends_stream is None and wire.answer is not None:
         may_hold = bool(kinds & (FRAME_KINDS - {"protocol"}))
         message_of = _first if wire.sequential_lanes else int
         calls = Mend[Any](

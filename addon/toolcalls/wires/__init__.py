@@ -235,8 +235,8 @@ class Wire:
                       encoded; None where the codec can do it
     answer, answering   a reply of our own making with calls, whole, and what writes it after a stream that has begun;
                       None where the API has no place for calls
-    mends_stream, mends_whole   make what mends the damaged native calls of one reply; None where the API has none
-    mends_calls       the stage `mend` mends its native calls, not a mender of its own
+    mends_stream, mends_whole   make what mends the frames of one reply in which native calls are damaged; None where
+                      the stage `mend` mends the calls as events
     event_name        the member of a payload that names its event in a stream; "" where events have no names
     sequential_lanes  the lanes are parts of one reply, one after the other; otherwise each is a reply (a choice)
     calls_are_whole   a call is never split, not even in a stream: the codec writes a call when it is complete
@@ -257,7 +257,6 @@ class Wire:
     answering: Callable[[], Answering] | None = None
     mends_stream: Callable[[Mending], Mender] | None = None
     mends_whole: Callable[[Mending], Mender] | None = None
-    mends_calls: bool = False
     event_name: str = ""
     sequential_lanes: bool = False
     calls_are_whole: bool = False

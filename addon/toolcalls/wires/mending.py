@@ -1,8 +1,9 @@
-"""What mends the native calls of a reply before anything reads them: a wire's own mender writes its frames anew.
+"""How native calls of a reply are mended: arguments (`values.native_arguments`, `values.value_mending`), names, ids.
 
-A frame in which nothing is damaged is not touched. All menders do the same to arguments (`values.native_arguments`,
-`values.value_mending`), to names and to ids: an empty one, and one that another call of the reply has, is replaced by a
-new one. Which of these a route wants is in `Mending`.
+An id that is empty, or that another call of the reply has, is replaced by a new one.
+
+The stage `mend` mends the calls as events. The Responses API has a mender of its own, which writes the frames anew in
+front of the decoder. Which of these a route wants is in `Mending`.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,12 +16,10 @@ from toolcalls.events import Change, Defect, Repair
 from toolcalls.values import rawjson
 from toolcalls.values.conversion import members
 from toolcalls.values.native_arguments import NativeArguments
-from toolcalls.values.rawjson import Fields
 from toolcalls.values.toolbox import Named
 from toolcalls.values.validation import defect_of, unreadable
 from toolcalls.values.value_mending import Held, ValueMending
 
-CUT = frozenset({"length", "content_filter", "failed"})  # finish reasons after which nothing may be completed
 _KEPT = 64 * 1024  # characters of arguments that are kept to be shown
 _OTHERS = frozenset({"name", "markup_in_name", "call_in_error"})  # repairs that are not the protocol's
 
@@ -277,13 +276,6 @@ class Ids:
             id_ = self._mending.call_id(lane, index, call.name)
         self._taken.add(id_)
         return id_
-
-    def optional(self, members_: Fields, lane: int, index: int, call: Mended) -> Fields:
-        """The id of a call whose API does not ask for one, as a member; nothing where it has none, or its own."""
-        given = rawjson.word(members_, "id")
-        if "id" not in members_ or (own := self.of(given, lane, index, call)) == given:
-            return {}
-        return {"id": rawjson.string(own)}
 
 
 def as_object(given: object, call: Mended, mending: Mending, *, cut: bool) -> msgspec.Raw | None:

@@ -285,5 +285,5 @@ def _string(text: str) -> Any:
 WIRE = Wire(
     "ollama", "/api/chat", partial(_Codec, streamed=True), partial(_Codec, streamed=False),
     answer=ollama_answer.whole, answering=ollama_answer.Answering,
-    mends_calls=True, calls_are_whole=True, streams_lines=True,
+    calls_are_whole=True, streams_lines=True,
 )  # fmt: skip

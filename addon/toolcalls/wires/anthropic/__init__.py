@@ -52,6 +52,6 @@ class _Anthropic(Wire):
 WIRE = _Anthropic(
     "anthropic", "/v1/messages", Stream, Whole,
     answer=answer.whole, answering=answer.Answering,
-    mends_calls=True, event_name="type", sequential_lanes=True, says_calls=True,
+    event_name="type", sequential_lanes=True, says_calls=True,
     call_id_prefix="toolu_",
 )  # fmt: skip

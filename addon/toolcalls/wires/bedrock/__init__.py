@@ -9,11 +9,11 @@ base64; `wires.frames` unwraps it. What the API is shows in the first payload:
     gpt-oss, Qwen, …     Chat Completions; observed only, as its choices are no parts of one reply
     Llama, Mistral, …    completions of a prompt, which have no place for calls; observed only
 
-The codec, the mender and the answer are those of that API, whose wire is asked for by its name. An exception in the
+The codec and the answer are those of that API, whose wire is asked for by its name. An exception in the
 middle of a stream ends the reply.
 
     bodies        which API a body belongs to
-    codec         the codec, the mender and the answer of that API
+    codec         the codec and the answer of that API
     completions   the texts of completions
 """
 
@@ -43,6 +43,6 @@ class _Invoke(BedrockRuntime):
 WIRE = _Invoke(
     "bedrock", "/invoke", partial(codec.Codec, streamed=True), partial(codec.Codec, streamed=False),
     answer=codec.answer, answering=codec.Answering,
-    mends_calls=True,
+
     sequential_lanes=True, says_calls=True, call_id_prefix="toolu_bdrk_", form_in_path=True,
 )  # fmt: skip

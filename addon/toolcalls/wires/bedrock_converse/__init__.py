@@ -32,6 +32,6 @@ class _Converse(BedrockRuntime):
 WIRE = _Converse(
     "bedrock_converse", "/converse", codec.Stream, codec.TRANSLATION.whole,
     answer=codec.answer, answering=codec.Answering,
-    mends_calls=True, sequential_lanes=True, says_calls=True,
+    sequential_lanes=True, says_calls=True,
     call_id_prefix="tooluse_", form_in_path=True,
 )  # fmt: skip

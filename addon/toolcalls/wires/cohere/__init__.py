@@ -28,5 +28,5 @@ from toolcalls.wires.cohere.whole import TRANSLATION
 WIRE = Wire(
     "cohere", "/v2/chat", Stream, TRANSLATION.whole,
     answer=answer.whole, answering=answer.Answering,
-    mends_calls=True, event_name="type", shows_open_calls=True, says_calls=True,
+    event_name="type", shows_open_calls=True, says_calls=True,
 )  # fmt: skip

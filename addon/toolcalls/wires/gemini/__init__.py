@@ -64,5 +64,5 @@ def _method(path: str) -> str:
 
 WIRE = _Gemini(
     "gemini", ":generateContent", partial(Candidates, streamed=True), partial(Candidates, streamed=False),
-    answer=answer.whole, answering=answer.Answering, mends_calls=True, calls_are_whole=True,
+    answer=answer.whole, answering=answer.Answering, calls_are_whole=True,
 )  # fmt: skip

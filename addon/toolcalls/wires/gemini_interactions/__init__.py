@@ -36,6 +36,6 @@ class _Interactions(Wire):
 WIRE = _Interactions(
     "gemini_interactions", "/interactions", codec.Stream, codec.TRANSLATION.whole,
     answer=codec.answer, answering=codec.Answering,
-    mends_calls=True,
+
     event_name="event_type", sequential_lanes=True, says_calls=True,
 )  # fmt: skip

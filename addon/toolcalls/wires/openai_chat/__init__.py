@@ -40,5 +40,5 @@ class _OpenAIChat(Wire):
 WIRE = _OpenAIChat(
     "openai_chat", "/chat/completions", Stream, Whole,
     answer=answer.whole, answering=answer.Answering,
-    mends_calls=True, shows_open_calls=True, says_calls=True, stop_names_choice=True,
+    shows_open_calls=True, says_calls=True, stop_names_choice=True,
 )  # fmt: skip
