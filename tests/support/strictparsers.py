@@ -395,6 +395,9 @@ FORMS: dict[str, Form] = {
         "<|tool_calls_section_begin|>",
         "<|tool_calls_section_end|>",
     ),
+    "gptme": Form(_each(_named("@{name}(call_{#}): "))),
+    "hyperclova_x": Form(_array(), "<|im_start|>assistant -> tool/function_call\n"),
+    "cwm": Form(_each(_named("<tool: function>\n{name} ", "\n</tool>"))),
     "kimi_k2_stripped": Form(_each(_named("functions.{name}:{#}"))),
     "llama3_json": Form(_each(_object(arguments="parameters"), "; "), "<|python_tag|>"),
     "lm_studio": Form(_each(_object("[TOOL_REQUEST]", "[END_TOOL_REQUEST]"))),
@@ -426,6 +429,9 @@ FORMS: dict[str, Form] = {
     "qwen_agent": Form(_each(_named("✿FUNCTION✿: {name}\n✿ARGS✿: "))),
     "qwen_tools_tag": Form(_each(_object()), "<tools>\n", "\n</tools>"),
     "react": Form(_each(_named("Action: {name}\nAction Input: "))),
+    "rwkv": Form(_each(_object("**Tool Call:**\n```json\n", "\n```"))),
+    "sarashina": Form(_array(), "<|tool_calls|>"),
+    "smolagents": Form(_each(_object("Action:\n"))),
     "solar_open": Form(
         _each(_named("<|tool_call:begin|>call{#}<|tool_call:name|>{name}<|tool_call:args|>", "<|tool_call:end|>")),
         "<|tool_calls|>",
@@ -525,6 +531,26 @@ FORMS: dict[str, Form] = {
         ),
         "<function_calls>\n",
         "</function_calls>",
+    ),
+    "beam": Form(
+        _each(
+            _tags(
+                "<|start|>assistant to={name}<|channel|>analysis <|constrain|>xml<|message|>",
+                '<rfl:parameter name="{key}">\n{value}\n</rfl:parameter>',
+                "<|call|>",
+            )
+        )
+    ),
+    "iquest_coder": Form(_each(_sep_name("<iquestcoder_tool_call>{name}", "</iquestcoder_tool_call>"))),
+    "telechat4": Form(_each(_sep_name("<tool_call>{name}", "</tool_call>", "param_key", "param_value"))),
+    "solar_open2": Form(
+        _each(
+            _tags(
+                "<|tool_call:start|>{name}\n",
+                "<|tool_arg:start|>{key}<|tool_arg:value|>{value}<|tool_arg:end|>",
+                "<|tool_call:end|>",
+            )
+        )
     ),
     "iquest": Form(_each(_sep_name("<iquest_tool_call>{name}", "</iquest_tool_call>"))),
     "k2_horizon": Form(

@@ -14,6 +14,7 @@ from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.tags.content import Verbatim
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.opening_tag import Tag
+from toolcalls.shapes.words import beginnings
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -52,15 +53,10 @@ _MAX_HEADER = 320
 _HEADER = re.compile(r"(?:<\|start\|>[^\S\n]*assistant)?[^\S\n]*to=(?P<recipient>[^\s<]+)[^\S\n]*<\|message\|>")
 
 
-def _begun(word: str) -> str:
-    """A pattern for every proper beginning of `word`, the longest first."""
-    return "|".join(re.escape(word[:size]) for size in range(len(word) - 1, -1, -1))
-
-
 # What may still become a header. Harmony's begins alike, and must not wait for this one.
 _ARRIVING = re.compile(
-    rf"<\|start\|>[^\S\n]*(?:{_begun('assistant')})"
-    rf"|(?:<\|start\|>[^\S\n]*assistant)?[^\S\n]*(?:to=[^\s<]*[^\S\n]*(?:{_begun(_MESSAGE)})|{_begun('to=')})"
+    rf"<\|start\|>[^\S\n]*(?:{beginnings('assistant')})"
+    rf"|(?:<\|start\|>[^\S\n]*assistant)?[^\S\n]*(?:to=[^\s<]*[^\S\n]*(?:{beginnings(_MESSAGE)})|{beginnings('to=')})"
 )
 _CHANNELS = frozenset({"self", "user"})
 

@@ -48,6 +48,11 @@ def barred(word: str) -> tuple[str, str]:
     return f"<｜{word}｜>", f"<|{word}|>"
 
 
+def beginnings(literal: str) -> str:
+    """A pattern for every proper beginning of `literal`, the longest first; the last is empty."""
+    return "|".join(re.escape(literal[:size]) for size in range(len(literal) - 1, -1, -1))
+
+
 def take_run(scan: Scanner, pattern: re.Pattern[str]) -> Step[str]:
     """Take all that `pattern`, a run of characters of one kind, matches from here on, however long it is."""
     parts: list[str] = []

@@ -91,7 +91,7 @@ class Pythonic:
         for key, raw in members(call.arguments):
             if not key or len(key) > MAX_WORD or not KEY.fullmatch(key):
                 raise Unwritable(f"{call.name}: the key {key!r} cannot be written as a name before an equals sign")
-            pairs.append(f"{key}={_TOKEN.sub(_python, raw.strip())}")
+            pairs.append(f"{key}={python_text(raw)}")
         return f"{name}({', '.join(pairs)})"
 
 
@@ -250,6 +250,11 @@ class Block:
         if closer is not None:
             scan.take(space + length)
         return own or closer is not None
+
+
+def python_text(json: str) -> str:
+    """JSON as Python writes the same value."""
+    return _TOKEN.sub(_python, json.strip())
 
 
 def _python(found: re.Match[str]) -> str:
