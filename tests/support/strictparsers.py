@@ -398,6 +398,7 @@ FORMS: dict[str, Form] = {
     "gptme": Form(_each(_named("@{name}(call_{#}): "))),
     "hyperclova_x": Form(_array(), "<|im_start|>assistant -> tool/function_call\n"),
     "cwm": Form(_each(_named("<tool: function>\n{name} ", "\n</tool>"))),
+    "json_before_closer": Form(_each(_object("", "\n</tool_call>"))),
     "kimi_k2_stripped": Form(_each(_named("functions.{name}:{#}"))),
     "llama3_json": Form(_each(_object(arguments="parameters"), "; "), "<|python_tag|>"),
     "lm_studio": Form(_each(_object("[TOOL_REQUEST]", "[END_TOOL_REQUEST]"))),

@@ -45,7 +45,7 @@ DAMAGED = frozenset({"damaged_tags", "function_tags_stripped", "gemma4_stripped"
 
 # What they begin with is in any text about data: it is a candidate only where a call comes of it. Where a message
 # begins with it, the dialects are asked whose call is a whole message.
-TENTATIVE = frozenset({"module_calls"})
+TENTATIVE = frozenset({"json_before_closer", "module_calls"})
 
 # Damaged and mixed forms: an opener that begins no call most likely belongs to another dialect that shares it.
 UNLIKELY = frozenset({*FIRST, *DAMAGED, "invoke_elements"})
@@ -57,7 +57,7 @@ _READ_WITH = {
     "gemma4": ("gemma4_stripped", "module_calls"),
     "glm_xml": ("glm_naked", "stripped_tags", "bare_calls"),
     "harmony": ("harmony_stripped", "module_calls"),
-    "hermes": ("json_behind_word", "json_in_tag", "json_tags", "stripped_tags", "mixed_marks"),
+    "hermes": ("json_behind_word", "json_before_closer", "json_in_tag", "json_tags", "stripped_tags", "mixed_marks"),
     "invoke": ("invoke_angleless", "invoke_elements", "invoke_legacy", "damaged_tags"),
     "kimi_k2": ("kimi_k2_stripped",),
     "llama3_json": ("bare_json", "json_array", "functionary_v31"),

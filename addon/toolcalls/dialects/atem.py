@@ -14,7 +14,7 @@ from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.tags.content import Verbatim
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.opening_tag import Tag
-from toolcalls.shapes.words import beginnings
+from toolcalls.shapes.words import begun_pattern
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -55,8 +55,8 @@ _HEADER = re.compile(r"(?:<\|start\|>[^\S\n]*assistant)?[^\S\n]*to=(?P<recipient
 
 # What may still become a header. Harmony's begins alike, and must not wait for this one.
 _ARRIVING = re.compile(
-    rf"<\|start\|>[^\S\n]*(?:{beginnings('assistant')})"
-    rf"|(?:<\|start\|>[^\S\n]*assistant)?[^\S\n]*(?:to=[^\s<]*[^\S\n]*(?:{beginnings(_MESSAGE)})|{beginnings('to=')})"
+    rf"<\|start\|>[^\S\n]*(?:{begun_pattern('assistant')})"
+    rf"|(?:<\|start\|>[^\S\n]*assistant)?[^\S\n]*(?:to=[^\s<]*[^\S\n]*(?:{begun_pattern(_MESSAGE)})|{begun_pattern('to=')})"
 )
 _CHANNELS = frozenset({"self", "user"})
 

@@ -13,7 +13,7 @@ from toolcalls.shapes.tags.call_body import NamedBody
 from toolcalls.shapes.tags.content import Printed
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.tag_patterns import Parts, Tags
-from toolcalls.shapes.words import beginnings
+from toolcalls.shapes.words import begun_pattern
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
@@ -41,10 +41,10 @@ _HEADER = re.compile(
     rf"{_LEAD}(?P<name>[^\s<]+){_BEHIND}(?P<xml>{_XML}xml{_GAP})?<\|message\|>\s*(?=(?P<body><rfl:p)|<\|)"
 )
 _ARRIVES = re.compile(
-    rf"<\|start\|>{_GAP}(?:{beginnings('assistant')})|(?:<\|start\|>{_GAP}assistant)?{_GAP}(?:{beginnings('to=')})"
-    rf"|{_LEAD}(?:[^\s<]*{_GAP}(?:{beginnings(_CHANNEL)})|[^\s<]+{_GAP}<\|channel\|>{_GAP}"
-    rf"|{_CHANNELLED}(?:{beginnings(_CONSTRAIN)}|{beginnings(_MESSAGE)}|{_XML}(?:{beginnings('xml')})"
-    rf"|{_XML}xml{_GAP}(?:{beginnings(_MESSAGE)})|(?:{_XML}xml{_GAP})?<\|message\|>\s*(?:{beginnings('<rfl:p')})))"
+    rf"<\|start\|>{_GAP}(?:{begun_pattern('assistant')})|(?:<\|start\|>{_GAP}assistant)?{_GAP}(?:{begun_pattern('to=')})"
+    rf"|{_LEAD}(?:[^\s<]*{_GAP}(?:{begun_pattern(_CHANNEL)})|[^\s<]+{_GAP}<\|channel\|>{_GAP}"
+    rf"|{_CHANNELLED}(?:{begun_pattern(_CONSTRAIN)}|{begun_pattern(_MESSAGE)}|{_XML}(?:{begun_pattern('xml')})"
+    rf"|{_XML}xml{_GAP}(?:{begun_pattern(_MESSAGE)})|(?:{_XML}xml{_GAP})?<\|message\|>\s*(?:{begun_pattern('<rfl:p')})))"
 )
 
 

@@ -1,12 +1,14 @@
 """`deepseek_v31`: DeepSeek V3.1's form, name and JSON on either side of one special token.
 
-Servers replace the tokens' bars by ASCII, gateways take them away, and models leave out the outer marks.
+Servers replace the tokens' bars by ASCII and their `▁` by a blank or an underscore, gateways take the bars away, and
+models leave out the outer marks.
 """
 
 import re
 
 from toolcalls.shapes import About
 from toolcalls.shapes.headers.name_in_header import Header
+from toolcalls.shapes.words import deepseek_token
 
 ABOUT = About(
     form="header and JSON",
@@ -18,11 +20,9 @@ ABOUT = About(
 )
 
 
-def _tokens(token: str) -> tuple[str, ...]:
-    """A special token as the model writes it, and in three other spellings."""
-    word = token.replace(" ", "▁")
-    plain = token.replace(" ", "_")
-    return f"<｜{word}｜>", f"<|{word}|>", f"<{plain}>", f"<|{plain}|>"
+def _tokens(word: str) -> tuple[str, ...]:
+    """A special token in each spelling, also in the one that is other models' as well: the header tells them apart."""
+    return *deepseek_token(word), f"<|{word.replace(' ', '_')}|>"
 
 
 RESULT = "<｜tool▁output▁begin｜>{text}<｜tool▁output▁end｜>"
@@ -31,7 +31,7 @@ DIALECT = Header(
     "deepseek_v31",
     sections=_tokens("tool calls begin"),
     opening=_tokens("tool call begin"),
-    header=re.compile(r"\s*(?P<name>[^\s<>{}`\"]+)\s*<[｜|]?tool[▁_]sep[｜|]?>\s*(?:```\w*\s*)?"),
+    header=re.compile(r"\s*(?P<name>[^\s<>{}`\"]+)\s*<[｜|]?tool[▁_ ]sep[｜|]?>\s*(?:```\w*\s*)?"),
     end=_tokens("tool call end"),
     closers=_tokens("tool calls end"),
     fences=("```",),

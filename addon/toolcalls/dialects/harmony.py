@@ -11,6 +11,7 @@ import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar
 from toolcalls.shapes.channels import take_up_to
+from toolcalls.shapes.headers.recipients import NOISE, PARALLEL, PREFIX, declared, parallel_calls
 from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.json_arguments import checked, own_arguments
 from toolcalls.text.scanner import Scanner, Step
@@ -30,12 +31,14 @@ RESULT = "<|start|>functions.{name} to=assistant<|channel|>commentary<|message|>
 # A header is looked at whole before anything of it counts, so it is bounded.
 _MAX_HEADER = 320
 _STOP = re.compile(r"<\|message\|>|[{\n]")
-_HEADER = re.compile(
+_HEAD = (
     r"(?:<\|end\|>)?\s*(?:<\|start\|>\s*(?P<role>[^\s<]*)|(?P<glued>(?!to=)[^\s<]+)(?=<))?"
     r"\s*(?:to=(?P<first>[^\s<]+))?"
     r"\s*(?P<channelled><\|channel\|>\s*(?P<channel>[a-z]*)\s*(?:to=(?P<second>[^\s<]+)(?:\s*<\|channel\|>\s*[a-z]*)?)?)?"
-    r"\s*(?:<\|constrain\|>)?\s*[\w./+-]*\s*"
+    r"\s*(?:<\|constrain\|>)?\s*"
 )
+_HEADER = re.compile(rf"{_HEAD}[\w./+-]*\s*{NOISE}")
+_NOISY = re.compile(rf"{_HEAD}[^<{{]*")  # between a recipient and the body's mark there may be any words
 _MESSAGE = "<|message|>"
 _CLOSERS = ("<|call|>", "<|end|>", "<|return|>")
 _BEGIN = ("<|start|>", "<|channel|>")
@@ -43,7 +46,6 @@ _MARKS = (*_CLOSERS, *_BEGIN)
 # Tokens that leak in front of a call's JSON.
 _LEAKED = ("<|constrain|>json", "<|constrain|>", _MESSAGE, "json")
 _BUILTIN = frozenset({"assistant", "python", "browser", "container"})
-_PREFIX = "functions."
 
 
 class _Harmony(Grammar):
@@ -54,16 +56,18 @@ class _Harmony(Grammar):
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """What a header begins with: its marks, or a recipient, since the prompt ends with `<|start|>assistant`."""
         # One character short of the channel's mark, which is an opener itself and would be found first.
-        glued = (f"{before}{name}<|channel|" for name in names for before in ("", _PREFIX, "to="))
-        return "<|start|>", "<|channel|>", "<|end|><|start|>", f"to={_PREFIX}", *glued
+        glued = (f"{before}{name}<|channel|" for name in names for before in ("", PREFIX, "to="))
+        return "<|start|>", "<|channel|>", "<|end|><|start|>", f"to={PREFIX}", *glued
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """Read one message with its header and its end: a call, reasoning or text."""
         header = yield from self._header(scan)
-        found = None if header is None else _HEADER.fullmatch(header)
+        if header is None:
+            return False
+        framed = yield from scan.starts(_MESSAGE, len(header))
+        found = _HEADER.fullmatch(header) or (_NOISY.fullmatch(header) if framed and "to=" in header else None)
         if found is None:
             return False
-        framed = yield from scan.starts(_MESSAGE, found.end())
         whole = framed or found["channelled"] is not None
         recipient = found["first"] or found["second"]
         glued = found["glued"]
@@ -81,7 +85,7 @@ class _Harmony(Grammar):
             if not whole:
                 return False
             scan.take(found.end())
-            return (yield from self._call(scan, sink, name, framed=framed))
+            return (yield from self._call(scan, sink, tools, name, framed=framed))
         if not framed or not sink.may_remove_frame():
             return False
         scan.take(found.end() + len(_MESSAGE))
@@ -95,7 +99,16 @@ class _Harmony(Grammar):
     def _header(self, scan: Scanner) -> Step[str | None]:
         """What comes before the message's body, not consumed; None where no body follows."""
         found = yield from scan.search(_STOP, 0, _MAX_HEADER, len(_MESSAGE))
-        return None if found is None or found.group() == "\n" else scan.text[scan.pos : found.start()]
+        if found is None:
+            return None
+        end = found.start() - scan.pos
+        if found.group() == "\n":  # it is part of it only behind a recipient, and right in front of the body
+            if "to=" not in scan.text[scan.pos : found.start()]:
+                return None
+            end = yield from scan.space(end)
+            if end > _MAX_HEADER or (yield from scan.among((_MESSAGE, "{"), end)) is None:
+                return None
+        return scan.text[scan.pos : scan.pos + end]
 
     def _not_ours(self, scan: Scanner, sink: CallSink, size: int) -> bool:
         """A message that is left as text: its header is shown whole, so that no part of it is read."""
@@ -114,11 +127,14 @@ class _Harmony(Grammar):
         """The function that a recipient means; "" for the builtin tools and the assistant."""
         if recipient in tools.names and recipient not in _BUILTIN:
             return recipient
-        if recipient.startswith(_PREFIX):
-            return recipient.removeprefix(_PREFIX)
+        meant = declared(recipient, tools)
+        if meant == PARALLEL or (meant is not None and recipient.startswith(PREFIX)):
+            return meant
+        if recipient.startswith(PREFIX):
+            return recipient.removeprefix(PREFIX)
         return "" if recipient.partition(".")[0] in _BUILTIN else recipient
 
-    def _call(self, scan: Scanner, sink: CallSink, name: str, *, framed: bool) -> Step[bool]:
+    def _call(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str, *, framed: bool) -> Step[bool]:
         """The body of a message to a function."""
         while True:
             space = yield from scan.space()
@@ -130,6 +146,10 @@ class _Harmony(Grammar):
         empty = (yield from scan.among(_CLOSERS)) is not None
         if not empty and (yield from scan.among(("{", '"'))) is None:
             return False
+        if name == PARALLEL and PARALLEL not in tools:
+            return (
+                not empty and (yield from parallel_calls(scan, sink, tools)) and (yield from self._closed(scan, sink))
+            )
         sink.begin(name)
         if not framed:
             sink.note_repair("missing_mark")
@@ -162,7 +182,7 @@ class _Harmony(Grammar):
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         call = checked(call)
-        return f"<|start|>assistant to={_PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}{call.arguments}<|call|>"
+        return f"<|start|>assistant to={PREFIX}{call.name}<|channel|>commentary json{_MESSAGE}{call.arguments}<|call|>"
 
 
 DIALECT = _Harmony()

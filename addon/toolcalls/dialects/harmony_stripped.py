@@ -2,20 +2,17 @@
 
 Headers run into the text in front of them and after them. A call is one to a declared tool, and it ends where its JSON
 ends. `analysis` begins reasoning only where a word follows that such reasoning begins with; `assistantfinal` and the
-like, which no prose holds, end it. Words in another script may be between a recipient and the arguments: GPT-5 leaks
-its headers so (openai/codex #15822, livekit/agents-js #1632).
+like, which no prose holds, end it. Noise may be between a recipient and the arguments (`headers/recipients`).
 """
 
 import re
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace, Sign
 from toolcalls.shapes.channels import take_up_to
+from toolcalls.shapes.headers.recipients import NOISE, PARALLEL, PREFIX, declared, parallel_calls
 from toolcalls.shapes.json.json_arguments import checked, json_call
-from toolcalls.shapes.json.json_values import whole_value
-from toolcalls.shapes.json.strict_calls import calls_meant
 from toolcalls.shapes.words import character
 from toolcalls.text.scanner import Scanner, Step
-from toolcalls.values.conversion import members
 from toolcalls.values.toolbox import Toolbox
 
 ABOUT = About(
@@ -29,17 +26,13 @@ analysisWe need the file.assistantcommentary to=functions.read_file json{"path":
 
 # A header is looked at whole before anything of it counts, so it is bounded.
 _MAX_HEADER = 256
-_NOISE = r"(?:[^\x00-\x7f][^\s<{\"]*+)"
 _HEADER = re.compile(
     r"(?:<\|start\|>)?(?:assistant|analysis|commentary|final|<\|channel\|>|\s)*to=(?P<recipient>[^\s<{]+)"
-    rf"\s*(?:<\|channel\|>)?\s*(?:analysis|commentary|final)?\s*(?:<\|constrain\|>)?\s*(?:{_NOISE}\s*)*(?:json|code)?"
-    r"\s*(?:<\|message\|>)?\s*"
+    rf"\s*(?:<\|channel\|>)?\s*(?:analysis|commentary|final)?\s*(?:<\|constrain\|>)?\s*{NOISE}"
+    r"(?:<\|message\|>)?\s*"
 )
-_GLUED = re.compile(rf"(?:{_NOISE}|(?:analysis|commentary|final)?(?:json|code)?)\Z")
 # The arguments, or a line that no header goes on with. A line end before the arguments is part of it.
 _STOP = re.compile(r'(?:"(?:\\")?)?\{|\n\s*(?=[^\s{jca<"])')
-_PREFIX = "functions."
-_PARALLEL = "multi_tool_use.parallel"
 
 _STARTS = """
 We The User I Need Let Now So They This It OK Ok Okay First There Looking Since Just You In To Got Next Maybe Must
@@ -50,12 +43,12 @@ _CALLS = (
     "assistantcommentary to=",
     "assistant commentary to=",
     "assistant\ncommentary to=",
-    f"commentary to={_PREFIX}",
-    f"assistant to={_PREFIX}",
+    f"commentary to={PREFIX}",
+    f"assistant to={PREFIX}",
     "assistantanalysis to=",
     "<|channel|>",
-    f"to={_PREFIX}",
-    *(f"{before}to={_PARALLEL}" for before in ("", "commentary ")),
+    f"to={PREFIX}",
+    *(f"{before}to={PARALLEL}" for before in ("", "commentary ")),
 )
 _FRAMES = ("assistantfinal", "assistantanalysis", "assistantcommentary")
 _SPOKEN = re.compile(r"[^\W_]|[*#\[{<\"“$(]")  # what a message begins with
@@ -81,8 +74,8 @@ class _Stripped(Grammar):
             if header is not None:
                 scan.take(space + header[1])
                 begun = True
-                if header[0] == _PARALLEL and _PARALLEL not in tools:
-                    if not (yield from _parallel(scan, sink, tools)):
+                if header[0] == PARALLEL and PARALLEL not in tools:
+                    if not (yield from parallel_calls(scan, sink, tools)):
                         return False
                 elif not (yield from json_call(scan, sink, header[0], _TOKENS)):
                     return False
@@ -136,37 +129,17 @@ class _Stripped(Grammar):
         found = _HEADER.fullmatch(text, start, stop.start()) if stop.group()[-1] == "{" else None
         if found is None:
             return None
-        name = _declared(found["recipient"].removeprefix(_PREFIX), tools)
+        name = declared(found["recipient"], tools)
         return None if name is None else (name, stop.start() - start)
 
     def write_call(self, call: Call, tools: Toolbox) -> str:  # noqa: ARG002 - JSON says its own types
         call = checked(call)
-        return f"commentary to={_PREFIX}{call.name} json{call.arguments}"
+        return f"commentary to={PREFIX}{call.name} json{call.arguments}"
 
 
 def _to(names: tuple[str, ...]) -> tuple[str, ...]:
     """Recipients without their namespace, with what may follow one in a header."""
     return tuple(f"to={name} {word}" for name in names for word in ("json", "code", "<|"))
-
-
-def _parallel(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
-    """The calls in the arguments of `multi_tool_use.parallel`, which begin here. Returns whether they are complete."""
-    found = yield from whole_value(scan)
-    calls = calls_meant(members(found.json), tools) if found is not None and found.json.startswith("{") else []
-    for call in calls:
-        sink.begin(call.name)
-        sink.piece(call.arguments or "{}")
-        sink.end()
-    return bool(calls)
-
-
-def _declared(recipient: str, tools: Toolbox) -> str | None:
-    """The declared tool that a recipient means, with which the words after it may have run together."""
-    if recipient in tools.names or recipient == _PARALLEL:
-        return recipient
-    glued = _GLUED.search(recipient)
-    name = recipient[: glued.start()] if glued else recipient
-    return name if name in tools.names else None
 
 
 DIALECT = _Stripped()

@@ -1,13 +1,15 @@
 """`kimi_k2`: a header token with the tool's name and a counter, and raw JSON.
 
-The counter runs over the whole conversation; on writing it starts from 0. A header that holds a counter and no name
-means the one tool whose parameters the arguments fit; those are held until they are whole. Section marks may be missing
-or in the singular; a name with neither counter, mark nor JSON after it is no call.
+The counter runs over the whole conversation; on writing it starts from 0. A header that holds no name, only a counter
+or the id of another API, means the one tool whose parameters the arguments fit; those are held until they are whole. A
+declared name also counts between the marks of such an id (`functions_read_file_3`). Section marks may be missing or in
+the singular; a name with neither counter, mark nor JSON after it is no call.
 """
 
 import re
 from dataclasses import dataclass
 
+from toolcalls.events import Repair
 from toolcalls.shapes import About, CallSink, Sign
 from toolcalls.shapes.headers.name_in_header import Header, Opening
 from toolcalls.shapes.json.json_arguments import call_arguments
@@ -37,6 +39,13 @@ _MARKED = re.compile(r"functions\.[^\s<>{}\"]+:\d+\s*<\|tool_call_argument_begin
 _MARKING = re.compile(r"functions\.[^\s<>{}\"]*\s*(?:<(?:\|[a-z_]*\|?)?)?")
 _MAX_HEADER = 320
 _COUNTER = re.compile(r":\d+\Z")
+# A history with the ids of other APIs teaches a model to put one in the name's place, or the name between their marks.
+_FOREIGN_ID = re.compile(
+    r"call_(?:\d{1,3}_)?(?=[A-Za-z]*\d)[A-Za-z0-9]{6,}|call_\d+|(?:toolu|srvtoolu|tooluse|fc|chatcmpl-tool)[_-](?=\D*\d)[\w-]+"
+    r"|[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}"
+)
+_FOREIGN_MARKS = re.compile(r"(?:functions?|tools?|call|function_call|tool_call)[._:-](?=.)")
+_FOREIGN_COUNTER = re.compile(r"[._:-]?\d+\Z")
 
 RESULT = "## Return of {id}\n{text}"
 
@@ -64,12 +73,20 @@ class _Kimi(Header):
         return None if named is None else Opening(header, section=True)
 
     def called(self, written: str, tools: Toolbox) -> str:
-        """The name without its prefix and counter; "" for a counter alone."""
+        """The name without its prefix and counter; "" for a counter alone, or for the id of another API."""
         if written in tools.names:
             return written
         name = _COUNTER.sub("", written, count=1)
         name = name if name in tools.names else name.removeprefix(_PREFIX)
-        return "" if name.isdigit() and name not in tools.names else name
+        if tools.resolve(name) in tools:
+            return name
+        if name.isdigit() or _FOREIGN_ID.fullmatch(name):
+            return ""
+        return next((each for each in _without_marks(name) if tools.resolve(each) in tools), name)
+
+    def repairs(self, written: str, name: str) -> tuple[Repair, ...]:
+        """The name was between other marks than the form's."""
+        return () if name in {written, _COUNTER.sub("", written, count=1).removeprefix(_PREFIX)} else ("name",)
 
     def heading(self, scan: Scanner, ahead: int) -> Step[str | None]:
         """Rejects a bare word between the call marks."""
@@ -96,6 +113,12 @@ class _Kimi(Header):
         sink.note_repair("inferred_name")
         sink.piece(written)
         return True
+
+
+def _without_marks(written: str) -> tuple[str, ...]:
+    """What is left of a header without the marks of another API's ids, the most of it first."""
+    bare = _FOREIGN_MARKS.sub("", written, count=1) if _FOREIGN_MARKS.match(written) else written
+    return bare, _FOREIGN_COUNTER.sub("", written), _FOREIGN_COUNTER.sub("", bare)
 
 
 DIALECT = _Kimi(

@@ -50,7 +50,7 @@ class _Llama3(MarkedJson):
 
 
 def _word(scan: Scanner, ahead: int) -> Step[str]:
-    """The letters, digits, underscores and dots that stand `ahead` characters from here, at most as many as a name."""
+    """The letters, digits, `_`, `.` and `-` that stand `ahead` characters from here, at most as many as a name."""
     size = 0
     while size <= MAX_NAME:
         at = scan.pos + ahead + size
@@ -58,7 +58,7 @@ def _word(scan: Scanner, ahead: int) -> Step[str]:
             if scan.ended:
                 break
             yield
-        elif scan.text[at].isalnum() or scan.text[at] in "_.":
+        elif scan.text[at].isalnum() or scan.text[at] in "_.-":
             size += 1
         else:
             break

@@ -13,7 +13,7 @@ from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.opening_tag import Tag
 from toolcalls.shapes.tags.tag_patterns import Parts, Tags
 from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT
-from toolcalls.shapes.words import NAME, beginnings, check_name, word
+from toolcalls.shapes.words import NAME, begun_pattern, check_name, word
 from toolcalls.shapes.writable import plain_text
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -37,7 +37,7 @@ _LONGEST = 320
 
 
 _HEAD_ARRIVES = re.compile(
-    rf"(?:{beginnings(_ARG)})|{re.escape(_ARG)}\s{{0,8}}(?:[^\s<>]{{0,200}}|[^\s<>]{{1,200}}\s{{0,8}}(?:{beginnings(_VALUE)}))"
+    rf"(?:{begun_pattern(_ARG)})|{re.escape(_ARG)}\s{{0,8}}(?:[^\s<>]{{0,200}}|[^\s<>]{{1,200}}\s{{0,8}}(?:{begun_pattern(_VALUE)}))"
 )
 
 

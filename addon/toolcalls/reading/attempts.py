@@ -99,7 +99,7 @@ class Attempts:
                 block.close_frame(own=own)
                 at.frame_end = ledger.text.at if at.in_template else at.frame_end
                 return False
-            if dialect.place == "message":
+            if dialect.place == "message" or dialect.name in TENTATIVE:
                 self._wasted += ledger.text.at - start
             if (end := ledger.text.at) > reached:
                 reached, broke = end, ledger.text.broke(start)
@@ -157,7 +157,9 @@ class Attempts:
     def _passes_over(self, dialect: Dialect, opener: Opener, start: int) -> bool:
         """Whether a dialect is not asked here."""
         at = self._place
-        if dialect.place == "message" and (self._wasted > _MAX_WASTE + 4 * start or at.position.follows(_INSIDE_JSON)):
+        if (dialect.place == "message" or dialect.name in TENTATIVE) and self._wasted > _MAX_WASTE + 4 * start:
+            return True
+        if dialect.place == "message" and at.position.follows(_INSIDE_JSON):
             return True
         return dialect.name in TENTATIVE and (at.looked_alike or (at.message_start and len(opener.dialects) > 1))
 

@@ -48,7 +48,24 @@ def barred(word: str) -> tuple[str, str]:
     return f"<｜{word}｜>", f"<|{word}|>"
 
 
-def beginnings(literal: str) -> str:
+def deepseek_token(word: str, before: str = "") -> tuple[str, ...]:
+    """A special token of DeepSeek's in each spelling, the model's own first; blanks in `word` are between its parts.
+
+    Servers put ASCII bars in the place of the bars or take them away, and what the blanks' place holder stands for in
+    its place: a blank, or an underscore. What other models' tokens look like (`<|tool_call_begin|>`) is left out.
+    """
+    spelt = (
+        ("<｜", "▁", "｜>"),
+        ("<|", "▁", "|>"),
+        ("<", "_", ">"),
+        ("<｜", " ", "｜>"),
+        ("<｜", "_", "｜>"),
+        ("<|", " ", "|>"),
+    )
+    return tuple(f"{before}{left}{word.replace(' ', blank)}{right}" for left, blank, right in spelt)
+
+
+def begun_pattern(literal: str) -> str:
     """A pattern for every proper beginning of `literal`, the longest first; the last is empty."""
     return "|".join(re.escape(literal[:size]) for size in range(len(literal) - 1, -1, -1))
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from toolcalls.events import Repair
 from toolcalls.shapes import Call, CallSink, OpenerPlace
 from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.json_arguments import checked, own_arguments
@@ -87,6 +88,8 @@ class Header:
             name = self.called(found["name"] or "", tools)
             if name:
                 sink.begin(name)
+                for repair in self.repairs(found["name"] or "", name):
+                    sink.note_repair(repair)
                 complete = yield from self._arguments(scan, sink)
             else:
                 complete = yield from self.nameless(scan, sink, tools)
@@ -125,6 +128,10 @@ class Header:
     def called(self, written: str, tools: Toolbox) -> str:  # noqa: ARG002 - for other forms
         """The name of the tool that the header calls; "" where it names none."""
         return written
+
+    def repairs(self, written: str, name: str) -> tuple[Repair, ...]:  # noqa: ARG002 - for other forms
+        """What is damaged in a header that calls this tool."""
+        return ()
 
     def nameless(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:  # noqa: ARG002 - for other forms
         """Read the arguments of a call whose header names no tool. Returns whether one was found for them."""
