@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.name_in_words import NameInWords
+from toolcalls.shapes.headers.name_in_words import CALL_WORDS, NameInWords
 from toolcalls.text.scanner import Scanner, Step
 
 ABOUT = About(
@@ -19,9 +19,6 @@ ABOUT = About(
 [Tool call: read_file({"path": "src/a.ts"})]""",
 )
 
-_WORDS = ("Tool call", "Tool Call", "tool call", "tool_call", "Tool Use", "Tool use", "tool use", "tool_use", "Tool")
-_CALLING = ("Calling tool", "calling tool", "Called tool", "Call tool", "TOOL CALL")
-_USED = ("Used tool", "Using tool", "used tool", "Assistant used tool", "Assistant called tool", "assistant tool call")
 _LABELS = ("Arguments", "arguments", "Args", "args", "Input", "input", "Parameters", "parameters")
 
 _GAPS = ("\n", " ", "")
@@ -44,7 +41,7 @@ class _Bracketed(NameInWords):
 
 DIALECT = _Bracketed(
     "bracket_tool_call",
-    opening=tuple(f"[{words}:" for words in (*_WORDS, *_CALLING, *_USED, "tool")),
+    opening=tuple(f"[{words}:" for words in CALL_WORDS),
     behind=(
         ("(", (")", "]")),
         *((f"]{gap}{label}:", ()) for gap in _GAPS for label in _LABELS),

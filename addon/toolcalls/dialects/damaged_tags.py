@@ -8,6 +8,7 @@ and directly in front of a parameter. The forms without damage are asked first.
 """
 
 from toolcalls.shapes import About, Call, CallSink, Grammar, Sign
+from toolcalls.shapes.headers.name_in_words import CALL_WORDS
 from toolcalls.shapes.tags.lost_tags import LostTags
 from toolcalls.shapes.tags.opening_tag import Head
 from toolcalls.shapes.words import check_name
@@ -32,16 +33,30 @@ _PARAMETERS = ("param", "argument", "arg")
 _PREFIX = (("antml:", "tml:", ""),)
 _SHARED = tuple(f"{prefix}:invoke name=" for prefix in ("antml", "tml"))  # `invoke_angleless` is asked first
 
+# A name in an element of its own, or in words in brackets, in front of parameters in tags.
+_ELEMENTS = ("name", "tool_name", "tool")
+_OUTER = ("function", "call", "tool_call", "tool_use", "function_call", "invoke", "tool")
+_APART = (
+    *(
+        Head(f"<{outer}>{gap}<{element}>", f"</{element}>", "damaged_tag")
+        for outer in _OUTER
+        for gap in ("", "\n", "\r\n")
+        for element in _ELEMENTS
+    ),
+    *(Head(f"[{words}:{gap}", "]", "damaged_tag") for words in CALL_WORDS for gap in (" ", "")),
+)
+
 _NAMED = LostTags(
     "damaged_tags",
     wrappers=_WRAPPERS,
-    misspelt=("function", "tool_call", "tool_use", "tool-use", "function_call", "tool"),
+    misspelt=("function", "tool_call", "tool_use", "tool-use", "function_call", "tool", "call"),
     respelt=_PARAMETERS,
     prefix=_PREFIX,
     heads=(
         Head('name="', '">', "damaged_tag"),
         Head("name='", "'>", "damaged_tag"),
         Head("", ">", "damaged_tag"),
+        *_APART,
     ),
 )
 _ALONE = LostTags(
@@ -66,6 +81,7 @@ class _Damaged(Grammar):
         left += [f'<parameter name="{name}"' for name in names]
         elements = [f"{name}>{end}" for name in names for end in ("\n", "\r\n")]
         wrappers = [f"{wrapper}>{end}" for wrapper in _WRAPPERS for end in ("\n", "\r\n")]
+        left += [f"{head.before}{name}" for head in _APART for name in names]
         return (*left, *elements, *wrappers, *_BARE, "<invoke ", "<function=", *_SHARED)
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:

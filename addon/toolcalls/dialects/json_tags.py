@@ -4,6 +4,9 @@ Claude's and Olmo's tag with Hermes' object in it, or tags with other names (`<f
 calls drift; `<tool_use>`, after the Messages API). The object, or an array of them, is a call by its keys.
 """
 
+from dataclasses import dataclass
+from typing import override
+
 from toolcalls.shapes import About
 from toolcalls.shapes.json.marked_json import MarkedJson
 
@@ -31,9 +34,24 @@ _NAMES = (
     "FUNCTION_CALL",
 )
 
-DIALECT = MarkedJson(
+# Tags that other text has as well: they count only right in front of an object that begins with a key.
+_PLAIN = ("function", "call", "tool", "action", "invoke", "request")
+_GAPS = ("", " ", "\n", "\n  ", "\n    ")
+
+
+@dataclass(frozen=True)
+class _InTags(MarkedJson):
+    @override
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        plain = tuple(f"<{name}>" for name in _PLAIN)
+        marked = tuple(opener for opener in super().openers(names) if opener not in plain)
+        inside = [f'{bracket}{gap}"' for bracket in ("{", "[{") for gap in _GAPS]
+        return (*marked, *(f"{tag}{gap}{start}" for tag in plain for gap in _GAPS for start in inside))
+
+
+DIALECT = _InTags(
     "json_tags",
-    opening=tuple(f"<{name}>" for name in _NAMES),
-    closing=tuple(f"</{name}>" for name in _NAMES),
+    opening=tuple(f"<{name}>" for name in (*_NAMES, *_PLAIN)),
+    closing=tuple(f"</{name}>" for name in (*_NAMES, *_PLAIN)),
     line="\n",
 )

@@ -4,8 +4,11 @@ The elements have several names. With elements in the place of the JSON it is `i
 (in `<tool>`).
 """
 
+from dataclasses import dataclass
+from typing import override
+
 from toolcalls.shapes import About
-from toolcalls.shapes.headers.name_in_element import NameInElement
+from toolcalls.shapes.headers.name_in_element import NAME_ELEMENTS, NameInElement
 
 ABOUT = About(
     form="JSON in tags",
@@ -20,4 +23,17 @@ ABOUT = About(
 
 _CALLS = ("tool_call", "function_call", "tool_use", "tool-use", "use_tool")
 
-DIALECT = NameInElement("named_elements", opening=tuple(f"<{name}>" for name in _CALLS))
+# Tags that other text has as well: they count only right in front of the name's.
+_PLAIN = ("function", "call")
+
+
+@dataclass(frozen=True)
+class _Named(NameInElement):
+    @override
+    def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        plain = tuple(f"<{name}>" for name in _PLAIN)
+        marked = tuple(opener for opener in super().openers(names) if opener not in plain)
+        return (*marked, *(f"{tag}{gap}{element}" for tag in plain for gap in ("", "\n") for element in NAME_ELEMENTS))
+
+
+DIALECT = _Named("named_elements", opening=tuple(f"<{name}>" for name in (*_CALLS, *_PLAIN)))

@@ -14,6 +14,14 @@ from toolcalls.shapes.words import NAME, check_name, word
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
+# What gateways write in front of a tool's name, in brackets or at the start of a line.
+CALL_WORDS = (
+    *("Tool call", "Tool Call", "tool call", "tool_call", "Tool Use", "Tool use", "tool use", "tool_use", "Tool"),
+    *("Calling tool", "calling tool", "Called tool", "Call tool", "TOOL CALL"),
+    *("Used tool", "Using tool", "used tool", "Assistant used tool", "Assistant called tool", "assistant tool call"),
+    "tool",
+)
+
 
 @dataclass(frozen=True)
 class NameInWords(Grammar):
