@@ -2,13 +2,14 @@
 
 Claude leaks it with a namespace before each tag or name, and with a stray word alone in front of it. The wrapper may be
 missing, and so may its closer. The line ends around a value on lines of its own are layout. Known slips are read:
-`<rivoke name=`, `<parameter rname=`, `< invoke name=`.
+`<rivoke name=`, `<parameter rname=`, `< invoke name=`, and the closers of DeepSeek's tags and of others.
 
 Relatives have files of their own: `invoke_angleless`, `invoke_escaped`, `invoke_legacy`.
 """
 
 from toolcalls.shapes import About
 from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.token_tags import FOREIGN
 from toolcalls.shapes.words import LEAKED
 
 ABOUT = About(
@@ -33,6 +34,7 @@ DIALECT = TagForm(
     # The first is Claude's; models that mix two forms up put another's around its calls.
     wrappers=("function_calls", "function_call", "tool_calls"),
     prefix=(("", *_NAMESPACES),),
+    foreign=FOREIGN,
     misspelt=("rivoke",),
     stray_words=LEAKED,
 )

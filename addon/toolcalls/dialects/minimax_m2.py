@@ -7,6 +7,7 @@ it is `invoke`.
 from toolcalls.shapes import About
 from toolcalls.shapes.tags.content import Verbatim
 from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.token_tags import FOREIGN
 
 ABOUT = About(
     form="invoke",
@@ -20,6 +21,13 @@ ABOUT = About(
 </minimax:tool_call>""",
 )
 
-DIALECT = TagForm("minimax_m2", wrappers=("minimax:tool_call",), content=Verbatim(), bare=False, hollow="\n")
+DIALECT = TagForm(
+    "minimax_m2",
+    wrappers=("minimax:tool_call",),
+    foreign=FOREIGN,
+    content=Verbatim(),
+    bare=False,
+    hollow="\n",
+)
 
 RESULT = "<response>{text}</response>"

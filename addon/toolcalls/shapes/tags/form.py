@@ -20,6 +20,7 @@ from toolcalls.shapes.tags.call_end import Parameters, block_end, leaked_word
 from toolcalls.shapes.tags.content import Content, Escaped, Printed
 from toolcalls.shapes.tags.entities import escape_attribute
 from toolcalls.shapes.tags.opening_tag import (
+    LOST_EQUALS,
     Head,
     Tag,
     assignable,
@@ -30,7 +31,7 @@ from toolcalls.shapes.tags.opening_tag import (
     named_tag,
 )
 from toolcalls.shapes.tags.tag_patterns import Parts, Tags, other_than, spelt, unbracketed, unslashed
-from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, NEXT, UNBRACKETED, UNSLASHED
+from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, FOREIGN, NEXT, UNBRACKETED, UNSLASHED
 from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -77,6 +78,7 @@ class TagForm:
     misspelt: tuple[str, ...] = ()
     respelt: tuple[str, ...] = ()
     prefix: tuple[str | tuple[str, ...], ...] = ()
+    foreign: tuple[str, ...] = ()
     orphans: tuple[str, ...] = ()
     content: Content = Escaped()  # noqa: RUF009 - it has no state
     bare: bool = True
@@ -107,11 +109,15 @@ class TagForm:
     def opening(self, *elements: str) -> Parts:
         """An opening tag up to its name, or to its attributes."""
         start: Parts = (self._brackets[0], *self.prefix, elements)
-        return (*start, "=") if self.names == "assigned" else start
+        return (*start, ("=", *LOST_EQUALS)) if self.names == "assigned" else start
 
     def closing(self, *elements: str) -> Parts:
         """A whole closing tag."""
         return self._brackets[0], "/", *self.prefix, elements, self._brackets[1]
+
+    def _foreign(self, *elements: str) -> tuple[Parts, ...]:
+        """The same with another form's prefix."""
+        return (("<", "/", self.foreign, elements, ">"),) if self.foreign and elements else ()
 
     @property
     def _brackets(self) -> tuple[str, str]:
@@ -176,13 +182,16 @@ class TagForm:
     @cached_property
     def damaged_ends(self) -> Tags:
         wrapper_end = unslashed(*self.wrapper_ends) + unbracketed(*self.wrapper_ends)
-        return Tags(call_end=unslashed(self.call_end) + unbracketed(self.call_end), wrapper_end=wrapper_end)
+        wrapper_end += self._foreign(*self.wrappers, *self.orphans)
+        call_end = unslashed(self.call_end) + unbracketed(self.call_end) + self._foreign(self.call)
+        return Tags(call_end=call_end, wrapper_end=wrapper_end)
 
     @cached_property
     def inside(self) -> Tags:
         closer, next_ = self.closing(*self.parameters), self.opening(*self.parameters)
         kinds: dict[str, tuple[Parts, ...]] = {CLOSER: (closer,), CALL_END: (self.call_end,)}
         kinds |= {UNSLASHED: unslashed(closer), UNBRACKETED: unbracketed(closer)}
+        kinds |= {FOREIGN: foreign} if (foreign := self._foreign(*self.parameters)) else {}
         if self.names == "assigned":  # a name in an attribute is another form's, which has the same closer
             kinds[NEXT] = (next_, (*next_[:-1], "name"))
         else:
@@ -203,7 +212,8 @@ class TagForm:
         if not self.bare:
             return wrappers
         if self.names == "assigned":
-            return (*wrappers, *spelt(("<", "< "), self.call, ("=", " =")))
+            lost = (f"<{self.call}{mark}{name}>" for name in names for mark in (*LOST_EQUALS, ": "))
+            return (*wrappers, *spelt(("<", "< "), self.call, ("=", " =")), *lost)
         tags = self._spelt("<", (self.call, *self.misspelt))
         if self.opened_by:
             return (*wrappers, *(f"{tag} {key}=" for tag in tags for key in self.opened_by))

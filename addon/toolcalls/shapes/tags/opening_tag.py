@@ -189,6 +189,9 @@ def other_attributes(tag: Tag, tools: Toolbox) -> bool:
 
 # Names behind an equals sign
 
+LOST_EQUALS = (":", " ")
+"""What models write in the equals sign's place, in front of one word and a bracket."""
+
 _BLANKS = " \t"
 _MAX_NAME = 216  # characters between the equals sign and the bracket
 _NAME_END = re.compile(r"[<>=\r\n]")
@@ -202,12 +205,16 @@ def assignable(name: str) -> bool:
 
 
 class _Assigned(NamedTuple):
-    """A name behind an equals sign: the kind of its element, the length up to the name's end, what ends it."""
+    """A name behind an equals sign: the kind of its element, the length up to the name's end, what ends it.
+
+    repairs   the sign is another one
+    """
 
     kind: str
     name: str
     length: int
     end: str
+    repairs: tuple[Repair, ...] = ()
 
 
 def assigned_call(scan: Scanner, elements: Tags, following: Tags, ahead: int = 0) -> Step[Tag | None]:
@@ -220,7 +227,7 @@ def assigned_call(scan: Scanner, elements: Tags, following: Tags, ahead: int = 0
         return None
     if found.end == ">":
         name = found.name.removesuffix("/").rstrip(_BLANKS)
-        return Tag(name, found.length + 1, empty=name != found.name) if name else None
+        return Tag(name, found.length + 1, empty=name != found.name, repairs=found.repairs) if name else None
     kind, _ = yield from following.at(scan, (yield from scan.space(ahead + found.length)))
     return Tag(found.name, found.length, repairs=("unclosed_tag",)) if kind else None
 
@@ -234,11 +241,11 @@ def assigned_parameter(scan: Scanner, elements: Tags, ahead: int = 0) -> Step[Ta
     found = yield from _assigned(scan, elements, ahead)
     if found is None:
         return None
-    _, name, length, end = found
+    _, name, length, end, repairs = found
     if found.kind == "misspelt":
         return Tag(name, length + 1, repairs=("damaged_tag",)) if end == ">" else None
     if end == ">":
-        return Tag(name, length + 1)
+        return Tag(name, length + 1, repairs=repairs)
     if end == "=":
         return Tag(name, length + 1, repairs=("unclosed_tag",))
     return Tag(name, length, repairs=("unclosed_tag",)) if end in "\r\n" and _WORD.fullmatch(name) else None
@@ -259,4 +266,7 @@ def _assigned(scan: Scanner, elements: Tags, ahead: int) -> Step[_Assigned | Non
     name = text[at : found.start()].strip(_BLANKS)
     if len(name) > 1 and name[0] == name[-1] and name[0] in "\"'":
         name = name[1:-1].strip()
-    return _Assigned(kind, name, found.start() - scan.pos - ahead, found.group()) if name else None
+    lost = text[at - 1] in LOST_EQUALS
+    if not name or (lost and not (found.group() == ">" and _WORD.fullmatch(name.removesuffix("/").rstrip(_BLANKS)))):
+        return None
+    return _Assigned(kind, name, found.start() - scan.pos - ahead, found.group(), ("misspelt_tag",) if lost else ())

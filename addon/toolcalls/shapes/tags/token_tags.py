@@ -25,6 +25,9 @@ _GAP = ("", " ")  # some servers part the tokens of a mark
 
 BARS = ("｜", "｜｜", "‖", "‖‖", "|", "||", "")
 
+# What closers begin with that models put behind plain tags.
+FOREIGN = (*(f"{bars}DSML{bars}" for bars in BARS), "minimax:", "xai:", "atem:", "steptml:", "rfl:")
+
 
 class Marked(Verbatim):
     """The attribute `string` says whether a value is a string or JSON, where the schema leaves that open."""

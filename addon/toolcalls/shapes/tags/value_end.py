@@ -33,6 +33,7 @@ from toolcalls.text.scanner import Scanner, Step
 
 # The kinds of tags that mean something inside a value.
 CLOSER = "closer"
+FOREIGN = "foreign"  # another form's closer
 UNSLASHED = "unslashed"  # a closer that lost its slash
 UNBRACKETED = "unbracketed"  # a closer that lost its bracket in front of another tag
 BARE = "bare"  # one that lost the mark that it begins with
@@ -45,7 +46,12 @@ CALL: Final = "call"
 CALL_END: Final = "call_end"
 
 _BEGIN = frozenset({NEXT, OTHER, HEAD, REOPENED})
-_DAMAGED: dict[str, Repair] = {UNSLASHED: "wrong_closer", UNBRACKETED: "unclosed_tag", BARE: "damaged_tag"}
+_DAMAGED: dict[str, Repair] = {
+    FOREIGN: "wrong_closer",
+    UNSLASHED: "wrong_closer",
+    UNBRACKETED: "unclosed_tag",
+    BARE: "damaged_tag",
+}
 _MAX_QUOTED = 256  # characters of a quoted value that are looked at to tell it from the next one
 
 # What ends a value in other forms: models write it in the place of this form's closer.
