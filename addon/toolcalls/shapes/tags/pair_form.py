@@ -95,7 +95,7 @@ class Pairs:
         if key is None and damaged:
             key = yield from self._behind_strays(scan, ahead, strays)
         if key is None:
-            return None
+            return (yield from self._assigned_key(scan, ahead)) if damaged else None
         start, string = yield from self._tags.value_opening(scan, key)
         if start:
             return head_of(key, start - ahead, string=string)
@@ -128,8 +128,23 @@ class Pairs:
         """
         start = yield from self._tags.past_strays(scan, ahead, strays)
         kind, _ = yield from self._tags.ends.at(scan, start)
-        over = self._tools.takes_nothing(self._name) and not scan.cut and self._tags.ends.stops_short(scan, start)
+        over = self.over_at_end(scan, start)
         return start if start > ahead and (kind == CALL_END or over) else 0
+
+    def over_at_end(self, scan: Scanner, ahead: int) -> bool:
+        """Whether the reply ends here, also inside a closer, and the tool takes nothing."""
+        return self._tools.takes_nothing(self._name) and not scan.cut and self._tags.ends.stops_short(scan, ahead)
+
+    def _assigned_key(self, scan: Scanner, ahead: int) -> Step[Tag | None]:
+        """A key with an equals sign in the place of the two tags behind it, of those that the call lacks."""
+        _, length = yield from self._tags.opening[self._tags.key].at(scan, ahead)
+        if not length:
+            return None
+        start = yield from scan.space(ahead + length)
+        key = yield from word(scan, WORD, start)
+        if not key or not self.lacks(key) or not (yield from scan.starts("=", start + len(key))):
+            return None
+        return Tag(key, start + len(key) + 1 - ahead, repairs=("unclosed_key", "unopened_value"))
 
     def _unopened_key(self, scan: Scanner, ahead: int) -> Step[Key | None]:
         """A key without its opening tag, of those that the call lacks."""
@@ -364,24 +379,27 @@ class PairForm:
         if pairs is not None:
             if (yield from pairs.head(scan, space, damaged=True)) is not None:
                 return True
-            if (yield from pairs.ends_behind_strays(scan, space)) > 0:
+            if (yield from pairs.ends_behind_strays(scan, space)) > 0 or pairs.over_at_end(scan, ahead):
                 return True
         elif (yield from self.tags.head(scan, space)) is not None:
             return True
         return self.json and (yield from self._object_at(scan, space))
 
     def _object_at(self, scan: Scanner, ahead: int) -> Step[bool]:
-        """Whether an object is here, in parentheses or without them."""
-        if (yield from scan.starts("(", ahead)):
+        """Whether an object is here, in parentheses or without them, or behind what is left of a tag."""
+        if (yield from scan.among(("(", ">"), ahead)):
             ahead = yield from gap(scan, ahead + 1)
         return (yield from scan.among(OBJECT_STARTS, ahead)) is not None
 
     def body(self, scan: Scanner, sink: CallSink, tools: Toolbox, name: str) -> Step[bool]:
         """The pairs or the object, and the call's closer. Returns whether the call is complete."""
         space = yield from gap(scan)
-        if not self.json or (yield from scan.among((*OBJECT_STARTS, "("), space)) is None:
+        if not self.json or (yield from scan.among((*OBJECT_STARTS, "(", ">"), space)) is None:
             return (yield from _PairBody(self, scan, sink, tools, name).read())
         yield from take_gap(scan, sink)
+        if (yield from accept(scan, ">")):
+            yield from take_gap(scan, sink)
+            sink.note_repair("stray_tag")
         in_parentheses = yield from accept(scan, "(")
         if in_parentheses:
             yield from take_gap(scan, sink)
