@@ -195,6 +195,18 @@ def _keyed_array(cursor: _Cursor, _: str) -> list[Found]:
     return [next(iter(value.items())) for value in values]
 
 
+def _python_array(cursor: _Cursor, closer: str) -> list[Found]:
+    """A list as Python prints it."""
+    source = cursor.up_to(closer.strip("\n")).strip()
+    try:
+        values = ast.literal_eval(source)
+    except (SyntaxError, ValueError) as error:
+        raise Stray(f"no list at {source!r}") from error
+    if not isinstance(values, list) or not values:
+        raise Stray(f"no list of calls: {values!r}")
+    return [_call_of(value, "name", "arguments", "") for value in values]
+
+
 # Python
 
 
@@ -395,6 +407,7 @@ FORMS: dict[str, Form] = {
         "<|tool_calls_section_begin|>",
         "<|tool_calls_section_end|>",
     ),
+    "announced_calls": Form(_each(_named("Calling tool: {name}(", ")"))),
     "gptme": Form(_each(_named("@{name}(call_{#}): "))),
     "hyperclova_x": Form(_array(), "<|im_start|>assistant -> tool/function_call\n"),
     "cwm": Form(_each(_named("<tool: function>\n{name} ", "\n</tool>"))),
@@ -431,7 +444,7 @@ FORMS: dict[str, Form] = {
     "qwen_tools_tag": Form(_each(_object()), "<tools>\n", "\n</tools>"),
     "react": Form(_each(_named("Action: {name}\nAction Input: "))),
     "rwkv": Form(_each(_object("**Tool Call:**\n```json\n", "\n```"))),
-    "sarashina": Form(_array(), "<|tool_calls|>"),
+    "sarashina": Form(_python_array, "<|tool_calls|>"),
     "smolagents": Form(_each(_object("Action:\n"))),
     "solar_open": Form(
         _each(_named("<|tool_call:begin|>call{#}<|tool_call:name|>{name}<|tool_call:args|>", "<|tool_call:end|>")),

@@ -22,9 +22,8 @@ ABOUT = About(
     written_by="Beam",
     source="SGLang 0.5.23's response templates",
     example="""\
-<|start|>assistant to=read_file<|channel|>analysis <|constrain|>xml<|message|><rfl:parameter name="path">
-src/a.ts
-</rfl:parameter><|call|>""",
+<|start|>assistant to=read_file<|channel|>analysis <|constrain|>xml<|message|><rfl:parameter name="path">\
+src/a.ts</rfl:parameter><|call|>""",
 )
 
 _CLOSERS = ("<|call|>", "<|end|>", "<|return|>")
@@ -60,7 +59,7 @@ class _Parameters(TagForm):
         return Tags()
 
 
-_FORM = _Parameters("beam", wrappers=(), prefix=("rfl:",), content=Printed("lines", {}), line="", json=False)
+_FORM = _Parameters("beam", wrappers=(), prefix=("rfl:",), content=Printed("inline", {}), line="", json=False)
 
 
 class _Beam(Grammar):

@@ -45,7 +45,8 @@ class _Cwm(Grammar):
             return False
         name = tools.resolve(label)
         body = yield from scan.space(end + 1)
-        if name not in tools:
+        named = name not in tools
+        if named:
             label = yield from word(scan, NAME, body)
             name = tools.resolve(label)
             body = yield from scan.space(body + len(label))
@@ -65,7 +66,7 @@ class _Cwm(Grammar):
             sink.end()
             return True
         key = _takes_text(tools, name)
-        if not key:
+        if not key or (named and (yield from scan.among(("{", "[", '"'), body)) is not None):
             return False
         scan.take(body)
         sink.begin(label)

@@ -1,8 +1,9 @@
 """`gemma4_stripped`: calls in Gemma's own notation without its special tokens, as Gemini and Gemma leak them.
 
-`call:default_api:N{…}`, `declaration:default_api:N{…}` and `call:N{…}`. Strings are in quotes, or between what is
-left of the model's marks. It could be prose, so it counts at the start of a line only, and with a bracket directly
-after the name of a declared tool; without `default_api` only with a brace, and a declared parameter or nothing in it.
+`call:default_api:N{…}`, `declaration:default_api:N{…}`, `default_api:N{…}` and `call:N{…}`. Strings are in quotes, or
+between what is left of the model's marks. It could be prose, so it counts at the start of a line only, and with a
+bracket directly after the name of a declared tool; without `default_api` only with a brace, and a declared parameter or
+nothing in it.
 """
 
 import re
@@ -25,8 +26,8 @@ call:default_api:read_file{path:<|"|>src/a.ts<|"|>}""",
 )
 
 _API = "default_api"
-_BEFORE = tuple(f"{before}{_API}{mark}" for mark in ":." for before in ("call:", "declaration:"))
-_BARE = ("call:", "call: ")  # what comes before the name where the API's is gone, too
+_BEFORE = (*(f"{before}{_API}{mark}" for mark in ":." for before in ("call:", "declaration:", "_call:")), f"{_API}:")
+_BARE = ("call:", "call: ", "_call:", "_call: ")  # what comes before the name where the API's is gone, too
 _BRACKETS = ("{", "(")
 _CTRL = "<ctrl46>"  # what Gemini's strings are between
 _FIRST = re.compile(rf"""{_CTRL}|["}}\])]""")

@@ -16,19 +16,16 @@ ABOUT = About(
 [{"name": "read_file", "arguments": {"path": "src/a.ts"}}]<|im_end|>""",
 )
 
-_HEADER = "-> tool/function_call\n"
-_ENDS = ("<|im_end|>\n", "<|im_end|>", "")
+_ROLE = "<|im_start|>assistant"
+_HEADER = "-> tool/function_call"
+_ENDS = ("<|im_end|>\n", "<|im_end|>\r\n", "<|im_end|>", "")
 
 DIALECT = MarkedJson(
     "hyperclova_x",
-    opening=(
-        f"<|im_start|>assistant {_HEADER}",
-        *(f"{end}<|im_start|>assistant{blank}{_HEADER}" for end in _ENDS for blank in (" ", "")),
-        *(f"{end} {_HEADER}" for end in _ENDS),
-        *(f"{end}{_HEADER}" for end in _ENDS),
-    ),
+    opening=(f"{_ROLE} {_HEADER}", *(f"{end}{role} {_HEADER}" for end in _ENDS[:-1] for role in (_ROLE, "")), _HEADER),
     closing=("<|im_end|>", "<|stop|>", "<|endofturn|>"),
     closed=False,
+    line="\n",
     brackets=("[", "{"),
     place="anywhere",
 )

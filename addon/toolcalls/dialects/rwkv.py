@@ -24,7 +24,7 @@ ABOUT = About(
 )
 
 _HEADINGS = ("**Tool Call:**", "**Tool Call**:", "**Tool call:**", "**Tool Calls:**")
-_GAPS = ("\n", "\n\n", " ", "")
+_GAPS = ("\n", "\n\n", "\r\n", " ", "")
 _FENCES = (("```json", "```"), ("```", "```"))
 
 
@@ -40,7 +40,7 @@ DIALECT = _Rwkv(
     "rwkv",
     fences=(
         *((f"{heading}{gap}{fence}", end) for fence, end in _FENCES for heading in _HEADINGS for gap in _GAPS),
-        *((f"{heading}{gap}", "") for heading in _HEADINGS for gap in ("\n", " ")),
+        *((f"{heading}{gap}", "") for heading in _HEADINGS for gap in ("\n", "\r\n", " ")),
     ),
     place="start",
 )

@@ -327,15 +327,15 @@ def _but_for_module(characters: str) -> str:
 def _looked_for(place: OpenerPlace, literal: str, *, anywhere: bool) -> str:
     """The kind of place at which an opener is looked for.
 
-    A token that has lost its beginning begins with a word, maybe a tool's name. Words are everywhere, so it is only
-    looked for where it would begin a line, but where it is `MODULE` with such a name. So are JSON and code in the open,
-    but where a declared tool's name follows.
+    A token that has lost its beginning begins with a word, maybe a tool's name, or with a dash. Those are everywhere,
+    so it is only looked for where it would begin a line, but where it is `MODULE` with such a name. So are JSON and
+    code in the open, but where a declared tool's name follows.
     """
     if place == "message":
         if anywhere and len(literal) > 1 and literal[0] in "{[":
             return "inline"
         return "start" if anywhere else "message"
-    word = literal[0].isalnum() and not literal.startswith(MODULE)
+    word = (literal[0].isalnum() or literal[0] == "-") and not literal.startswith(MODULE)
     return "start" if place == "start" or (place == "anywhere" and word) else "inline"
 
 

@@ -20,7 +20,7 @@ from toolcalls.shapes.tags.call_end import Parameters, block_end, leaked_word
 from toolcalls.shapes.tags.content import Content, Escaped, Printed
 from toolcalls.shapes.tags.entities import escape_attribute
 from toolcalls.shapes.tags.opening_tag import (
-    LOST_EQUALS,
+    ASSIGNS,
     Head,
     Tag,
     assignable,
@@ -109,7 +109,7 @@ class TagForm:
     def opening(self, *elements: str) -> Parts:
         """An opening tag up to its name, or to its attributes."""
         start: Parts = (self._brackets[0], *self.prefix, elements)
-        return (*start, ("=", *LOST_EQUALS)) if self.names == "assigned" else start
+        return (*start, ASSIGNS) if self.names == "assigned" else start
 
     def closing(self, *elements: str) -> Parts:
         """A whole closing tag."""
@@ -212,7 +212,7 @@ class TagForm:
         if not self.bare:
             return wrappers
         if self.names == "assigned":
-            lost = (f"<{self.call}{mark}{name}>" for name in names for mark in (*LOST_EQUALS, ": "))
+            lost = (f"<{self.call}{mark}{name}>" for name in names for mark in (" ", ":", ": "))
             return (*wrappers, *spelt(("<", "< "), self.call, ("=", " =")), *lost)
         tags = self._spelt("<", (self.call, *self.misspelt))
         if self.opened_by:

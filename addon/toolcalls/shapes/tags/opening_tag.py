@@ -16,7 +16,7 @@ from typing import NamedTuple
 from toolcalls.events import Repair
 from toolcalls.shapes.json.call_keys import ARGUMENTS
 from toolcalls.shapes.tags.entities import unescape
-from toolcalls.shapes.tags.tag_patterns import Tags
+from toolcalls.shapes.tags.tag_patterns import PatternPart, Tags
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.damaged_json import DamagedJson
 from toolcalls.values.toolbox import Toolbox
@@ -189,8 +189,8 @@ def other_attributes(tag: Tag, tools: Toolbox) -> bool:
 
 # Names behind an equals sign
 
-LOST_EQUALS = (":", " ")
-"""What models write in the equals sign's place, in front of one word and a bracket."""
+ASSIGNS = PatternPart(r"(?:[=:]|(?<=[ \t])(?=[^\s=:]))", "", "=:")
+"""The equals sign, or what models write in its place in front of one word and a bracket: a colon, or nothing."""
 
 _BLANKS = " \t"
 _MAX_NAME = 216  # characters between the equals sign and the bracket
@@ -266,7 +266,7 @@ def _assigned(scan: Scanner, elements: Tags, ahead: int) -> Step[_Assigned | Non
     name = text[at : found.start()].strip(_BLANKS)
     if len(name) > 1 and name[0] == name[-1] and name[0] in "\"'":
         name = name[1:-1].strip()
-    lost = text[at - 1] in LOST_EQUALS
+    lost = text[at - 1] != "="
     if not name or (lost and not (found.group() == ">" and _WORD.fullmatch(name.removesuffix("/").rstrip(_BLANKS)))):
         return None
     return _Assigned(kind, name, found.start() - scan.pos - ahead, found.group(), ("misspelt_tag",) if lost else ())
