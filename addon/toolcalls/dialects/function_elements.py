@@ -5,6 +5,7 @@ The wrapper is Qwen's or Claude's, or missing. With `param` in the place of `par
 
 from toolcalls.shapes import About
 from toolcalls.shapes.tags.form import TagForm
+from toolcalls.shapes.tags.tag_patterns import FOREIGN_PREFIXES
 
 ABOUT = About(
     form="invoke",
@@ -19,5 +20,9 @@ ABOUT = About(
 )
 
 DIALECT = TagForm(
-    "function_elements", wrappers=("tool_call", "tool_calls", "function_calls"), call="function", opened_by=("name",)
+    "function_elements",
+    wrappers=("tool_call", "tool_calls", "function_calls"),
+    call="function",
+    foreign=FOREIGN_PREFIXES,
+    opened_by=("name",),
 )

@@ -9,7 +9,7 @@ Relatives have files of their own: `invoke_angleless`, `invoke_escaped`, `invoke
 
 from toolcalls.shapes import About
 from toolcalls.shapes.tags.form import TagForm
-from toolcalls.shapes.tags.token_tags import FOREIGN
+from toolcalls.shapes.tags.tag_patterns import FOREIGN_PREFIXES
 from toolcalls.shapes.words import LEAKED
 
 ABOUT = About(
@@ -34,7 +34,7 @@ DIALECT = TagForm(
     # The first is Claude's; models that mix two forms up put another's around its calls.
     wrappers=("function_calls", "function_call", "tool_calls"),
     prefix=(("", *_NAMESPACES),),
-    foreign=FOREIGN,
+    foreign=FOREIGN_PREFIXES,
     misspelt=("rivoke",),
     stray_words=LEAKED,
 )

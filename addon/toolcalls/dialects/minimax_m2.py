@@ -7,7 +7,7 @@ it is `invoke`.
 from toolcalls.shapes import About
 from toolcalls.shapes.tags.content import Verbatim
 from toolcalls.shapes.tags.form import TagForm
-from toolcalls.shapes.tags.token_tags import FOREIGN
+from toolcalls.shapes.tags.tag_patterns import FOREIGN_PREFIXES
 
 ABOUT = About(
     form="invoke",
@@ -24,7 +24,7 @@ ABOUT = About(
 DIALECT = TagForm(
     "minimax_m2",
     wrappers=("minimax:tool_call",),
-    foreign=FOREIGN,
+    foreign=FOREIGN_PREFIXES,
     content=Verbatim(),
     bare=False,
     hollow="\n",

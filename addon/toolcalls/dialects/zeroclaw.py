@@ -33,7 +33,7 @@ shell>ls -la""",
 )
 
 _FENCE, _FENCE_END = "```tool_call", "```"
-_RULES = CallRules(sure=False, arguments="", ends=(_FENCE_END,))
+_RULES = CallRules(sure=False, arguments="", follow=(_FENCE_END,), ends=(_FENCE_END,))
 _NAME = re.compile(r"[A-Za-z_][\w.-]*")
 _LINE_END = re.compile(r"[\r\n]")
 _PROGRAMS = ("command", "cmd", "code", "script")  # what tools that run something require, whatever else they take

@@ -1,6 +1,7 @@
 """Elements around calls that no grammar takes: those of agents' own prompts, and closers that words come before.
 
-A prompt may show its calls in an element of its own (`<toolbridge_calls>`). Right in front of a call, at the start of a
+A prompt may show its calls in an element of its own (`<toolbridge_calls>`), and models make some up
+(`<x:tool_calls>`). Right in front of a call, at the start of a
 line, its tag goes with the call, and so does its closer after it. So does the tag of a dialect in front of a call in
 another form (`<tool_call>` around Cline's elements), where its own grammar reads no call from there. A grammar that
 knows its wrapper stops at text or at a call that is none; the closer of the wrapper, of which the opener is gone, goes
@@ -14,8 +15,28 @@ from toolcalls.reading.candidate import Candidate
 from toolcalls.reading.ledger import Ledger
 from toolcalls.text.scanner import Scanner
 
-# Wrappers that agents teach in prompts which a request may not show.
-KNOWN = ("toolbridge_calls",)
+# Wrappers that agents teach in prompts which a request may not show, and those that models make up.
+_NAMES = ("tool_calls", "toolcalls", "tool-calls", "function_calls")
+_NAMESPACES = (
+    *"abcdefghijklmnopqrstuvwxyz",
+    "ns",
+    "xml",
+    "tool",
+    "tools",
+    "mcp",
+    "ai",
+    "llm",
+    "api",
+    "agent",
+    "claude",
+)
+KNOWN = (
+    "toolbridge_calls",
+    "toolcalls",
+    "tool-calls",
+    "function-calls",
+    *(f"{space}:{name}" for space in _NAMESPACES for name in _NAMES),
+)
 # Those of dialects that models put around calls in other forms.
 _OF_DIALECTS = {f"<{name}>": f"</{name}>" for name in ("tool_call", "tool_calls", "tool_use", "function_calls")}
 

@@ -18,7 +18,7 @@ PREFIX = "functions."
 PARALLEL = "multi_tool_use.parallel"
 
 _FOREIGN = r"(?:[^\x00-\x7f][^\s<{\"]*+)"  # a word in another script
-_TYPE = r"[(\[]?(?:json|code|commentary|analysis|final)[)\]]?:?"
+_TYPE = r"[(\[]?(?:json|code|commentary|analysis|final)[)\]]?[:=]?"
 NOISE = rf"(?:(?:{_FOREIGN}|{_TYPE})\s*)*"
 """A pattern for what may be between a recipient and the arguments."""
 
@@ -27,6 +27,7 @@ _GLUED = re.compile(rf"(?:{_FOREIGN}|(?:analysis|commentary|final)?(?:json|code)
 
 def declared(recipient: str, tools: Toolbox) -> str | None:
     """The declared tool that a recipient means, or `PARALLEL`; the words after it may have run together with it."""
+    recipient = recipient.rstrip(":,")
     name = recipient.removeprefix(PREFIX)
     for written in (recipient, name):
         if written in tools.names or written == PARALLEL:

@@ -30,8 +30,27 @@ from toolcalls.shapes.tags.opening_tag import (
     lost_tag,
     named_tag,
 )
-from toolcalls.shapes.tags.tag_patterns import Parts, Tags, other_than, spelt, unbracketed, unslashed
-from toolcalls.shapes.tags.value_end import CALL, CALL_END, CLOSER, FOREIGN, NEXT, UNBRACKETED, UNSLASHED
+from toolcalls.shapes.tags.tag_patterns import (
+    FOREIGN_CALLS,
+    FOREIGN_PREFIXES,
+    FOREIGN_WRAPPERS,
+    Parts,
+    Tags,
+    other_than,
+    spelt,
+    unbracketed,
+    unslashed,
+)
+from toolcalls.shapes.tags.value_end import (
+    CALL,
+    CALL_END,
+    CLOSER,
+    FOREIGN,
+    FOREIGN_OPENER,
+    NEXT,
+    UNBRACKETED,
+    UNSLASHED,
+)
 from toolcalls.shapes.writable import check_resolved
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import members
@@ -116,8 +135,16 @@ class TagForm:
         return self._brackets[0], "/", *self.prefix, elements, self._brackets[1]
 
     def _foreign(self, *elements: str) -> tuple[Parts, ...]:
-        """The same with another form's prefix."""
-        return (("<", "/", self.foreign, elements, ">"),) if self.foreign and elements else ()
+        """A whole closing tag of another form."""
+        return (("<", "/", self.foreign, elements, ">"),) if self.foreign else ()
+
+    @property
+    def _foreign_call_end(self) -> tuple[Parts, ...]:
+        return self._foreign(self.call, *FOREIGN_CALLS)
+
+    @property
+    def _foreign_wrapper_end(self) -> tuple[Parts, ...]:
+        return self._foreign(*FOREIGN_WRAPPERS)
 
     @property
     def _brackets(self) -> tuple[str, str]:
@@ -177,21 +204,23 @@ class TagForm:
 
     @cached_property
     def ends(self) -> Tags:
-        return Tags(call_end=[self.call_end], wrapper_end=self.wrapper_ends)
+        wrapper_end = (*self.wrapper_ends, *self._foreign_wrapper_end)
+        return Tags(call_end=[self.call_end, *self._foreign_call_end], wrapper_end=wrapper_end)
 
     @cached_property
     def damaged_ends(self) -> Tags:
         wrapper_end = unslashed(*self.wrapper_ends) + unbracketed(*self.wrapper_ends)
-        wrapper_end += self._foreign(*self.wrappers, *self.orphans)
-        call_end = unslashed(self.call_end) + unbracketed(self.call_end) + self._foreign(self.call)
-        return Tags(call_end=call_end, wrapper_end=wrapper_end)
+        return Tags(call_end=unslashed(self.call_end) + unbracketed(self.call_end), wrapper_end=wrapper_end)
 
     @cached_property
     def inside(self) -> Tags:
         closer, next_ = self.closing(*self.parameters), self.opening(*self.parameters)
         kinds: dict[str, tuple[Parts, ...]] = {CLOSER: (closer,), CALL_END: (self.call_end,)}
         kinds |= {UNSLASHED: unslashed(closer), UNBRACKETED: unbracketed(closer)}
-        kinds |= {FOREIGN: foreign} if (foreign := self._foreign(*self.parameters)) else {}
+        if self.foreign:
+            kinds |= {CALL_END: (self.call_end, *self._foreign_call_end)}
+            kinds |= {FOREIGN: self._foreign(*self.parameters, "parameter")}
+            kinds |= {FOREIGN_OPENER: (("<", self.foreign, ("parameter", *FOREIGN_CALLS)),)}
         if self.names == "assigned":  # a name in an attribute is another form's, which has the same closer
             kinds[NEXT] = (next_, (*next_[:-1], "name"))
         else:
@@ -201,6 +230,7 @@ class TagForm:
     @cached_property
     def behind(self) -> Tags:
         ends = [self.call_end, *self.wrapper_ends, self.closing(*self.parameters)]
+        ends += (*self._foreign_call_end, *self._foreign_wrapper_end)
         return Tags(end=ends, tag=[self.opening(*self.parameters, self.call, *self.misspelt), *self._wrapper])
 
     def openers(self, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -430,4 +460,5 @@ class FunctionTags(TagForm):
     content: Content = Printed()  # noqa: RUF009 - it is immutable
     hollow: str = "\n"
     around: Literal["all", "each", "none"] = "each"
+    foreign: tuple[str, ...] = FOREIGN_PREFIXES
     json: bool = False

@@ -26,6 +26,12 @@ class PatternPart(NamedTuple):
 type Part = str | tuple[str, ...] | PatternPart
 type Parts = tuple[Part, ...]
 
+BARS = ("｜", "｜｜", "‖", "‖‖", "|", "||", "")  # around the word of a token in a tag, as servers spell them
+# What closers of other forms begin with that models put behind plain tags, and whose they are.
+FOREIGN_PREFIXES = (*(f"{bars}DSML{bars}" for bars in BARS), "minimax:", "xai:", "atem:", "steptml:")
+FOREIGN_CALLS = ("invoke", "function")
+FOREIGN_WRAPPERS = ("tool_calls", "function_calls", "toolcalls", "calls", "tool_call")
+
 END_OF_NAME = PatternPart(r"(?=[^\w-])", "", "")  # where one of several names may begin another one
 
 _MAX_BLANKS = 8  # at one place inside a tag

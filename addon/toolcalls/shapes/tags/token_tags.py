@@ -12,7 +12,7 @@ from toolcalls.shapes.arguments import Arguments, Value
 from toolcalls.shapes.tags.content import Verbatim
 from toolcalls.shapes.tags.form import TagForm
 from toolcalls.shapes.tags.opening_tag import Tag, named_tag
-from toolcalls.shapes.tags.tag_patterns import Tags
+from toolcalls.shapes.tags.tag_patterns import BARS, Tags
 from toolcalls.shapes.writable import other_value
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.conversion import STRING, quote, to_json, to_text
@@ -22,11 +22,6 @@ _STRING = {"true": True, "false": False}
 _WRAPPED = ("arguments", "input")
 
 _GAP = ("", " ")  # some servers part the tokens of a mark
-
-BARS = ("｜", "｜｜", "‖", "‖‖", "|", "||", "")
-
-# What closers begin with that models put behind plain tags.
-FOREIGN = (*(f"{bars}DSML{bars}" for bars in BARS), "minimax:", "xai:", "atem:", "steptml:", "rfl:")
 
 
 class Marked(Verbatim):

@@ -34,6 +34,7 @@ from toolcalls.text.scanner import Scanner, Step
 # The kinds of tags that mean something inside a value.
 CLOSER = "closer"
 FOREIGN = "foreign"  # another form's closer
+FOREIGN_OPENER = "foreign_opener"  # what begins a value or a call there
 UNSLASHED = "unslashed"  # a closer that lost its slash
 UNBRACKETED = "unbracketed"  # a closer that lost its bracket in front of another tag
 BARE = "bare"  # one that lost the mark that it begins with
@@ -202,6 +203,8 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
             misses = yield from place.begins_next(scan, kept, first=first)
             heads += kind == HEAD
             asks = misses or kind in {NEXT, REOPENED}
+        elif kind == FOREIGN_OPENER:
+            opened = True
         elif kind in _DAMAGED:
             if not opened and (yield from _goes_on(scan, place, kept + length)):
                 _take_closer(scan, value, kept, length, own_lines=own_lines)
