@@ -19,7 +19,7 @@ ABOUT = About(
     written_by="gptme, and models that have seen their past calls in its form",
     source="https://gptme.org/docs/tool-formats.html",
     example="""\
-@read_file(call_1): {"path": "src/a.ts"}""",
+@read_file(1): {"path": "src/a.ts"}""",
 )
 
 _ID = re.compile(r"\([\w.:-]{1,128}\)")
