@@ -27,7 +27,8 @@ VALUES = [*(f"{first}one{last}" for first, last in product(_BREAKS, _BREAKS)), "
 # The forms in which a value may be on lines of its own. In all others it is what is between its tags.
 ON_OWN_LINES = {
     "beam", "bullet_function", "function_elements", "function_tags_stripped", "invoke", "invoke_angleless",
-    "invoke_elements", "invoke_escaped", "invoke_legacy", "minicpm5", "morph_xml", "openhands_fn", "qwen3_xml", "seed_oss", "tagged",
+    "invoke_elements", "invoke_escaped", "invoke_legacy", "minicpm5", "morph_xml", "openhands_fn", "qwen3_xml",
+    "seed_oss", "tagged",
 }  # fmt: skip
 
 
