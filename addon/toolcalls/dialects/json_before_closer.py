@@ -4,8 +4,10 @@ Servers take the opening tag away, with some of the text in front of it or witho
 the closer, so it is read whole before anything is said, and nothing but calls may come after it.
 """
 
+from toolcalls.events import Repair
 from toolcalls.shapes import About, Call, CallSink, Grammar, OpenerPlace, Sign
 from toolcalls.shapes.json.call_keys import NAMES
+from toolcalls.shapes.json.closing import take_surplus
 from toolcalls.shapes.json.json_arguments import checked
 from toolcalls.shapes.json.json_values import whole_value
 from toolcalls.shapes.json.strict_calls import calls_meant
@@ -27,8 +29,15 @@ ABOUT = About(
 _NAMES = ("tool_call", "toolcall", "tool-call", "tool_calls", "function_call", "function_calls", "function", "tool_use")
 _TAGS = (*_NAMES, "tools", "tool", "invoke")
 _CLOSERS = (*(f"</{name}>" for name in _TAGS), "[/TOOL_CALLS]", "[/TOOL_CALL]", "<|tool_call_end|>", "<tool_call|>")
+_OPENER: tuple[Repair, ...] = ("missing_opener",)
 _MAX_OBJECT = 65536
 _GAPS = ("", " ")
+
+
+class _Noted(list[Repair]):
+    """Repairs of a call that has not begun."""
+
+    note_repair = list[Repair].append
 
 
 class _BeforeCloser(Grammar):
@@ -45,13 +54,15 @@ class _BeforeCloser(Grammar):
         found = yield from whole_value(scan, _MAX_OBJECT)
         if found is None:
             return False
+        noted = _Noted(found.repairs)
+        yield from take_surplus(scan, noted, _CLOSERS)
         _, length = yield from closer_among(scan, _CLOSERS, (yield from scan.space()))
         calls = calls_meant(members(found.json), tools) if length else []
         if not calls:
             return False
         for call in calls:
             sink.begin(call.name)
-            for repair in ("missing_opener", *found.repairs):
+            for repair in (*_OPENER, *noted):
                 sink.note_repair(repair)
             sink.piece(call.arguments or "{}")
             sink.end()

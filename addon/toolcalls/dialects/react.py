@@ -172,6 +172,7 @@ def _blob(scan: Scanner, sink: CallSink, tools: Toolbox, *, fenced: bool) -> Ste
     for repair in found.repairs:
         sink.note_repair(repair)
     sink.piece(call.arguments)
+    yield from take_surplus(scan, sink, ("```",) if fenced else ())
     return (yield from _ends(scan, sink, "```" if fenced else ""))
 
 
