@@ -47,16 +47,23 @@ def reasons(events: list[Event]) -> list[str | None]:
     return [event.reason for event in events if isinstance(event, Verdict)]
 
 
-letters = st.text("ab <\n\r", max_size=90)
+letters = st.text('ab <\n\r"', max_size=90)
+
+
+def what_counts(said: str) -> str:
+    """Letters and marks; one blank between two letters that white space keeps apart."""
+    made = ""
+    for at, character in enumerate(said):
+        if character in "ab<":
+            gap = said[:at][len(said[:at].rstrip(' \n\r"')) :]
+            apart = bool(gap) and made[-1:] in {"a", "b"} and character != "<"
+            made += f" {character}" if apart else character
+    return made
 
 
 def stands_in(candidate: str, text: str) -> bool:
-    """The plain question: with one blank wherever lines end, is the one in the other?"""
-    candidate, *texts = (
-        " ".join(filter(None, (line.strip() for line in said.split("\n"))))
-        for said in (candidate, text, text.replace("\r\n", "\n").replace("\r", "\n"))
-    )
-    return any(candidate.strip() in text for text in texts)
+    """The plain question: is what counts of the one in what counts of the other?"""
+    return what_counts(candidate) in what_counts(text)
 
 
 @examples(400)
@@ -66,6 +73,7 @@ def test_it_answers_as_the_plain_question(texts: list[str], tail: str, sizes: li
     candidate = ("".join(texts)[3:60] + tail).lstrip()
     with patch.object(echo, "_MAX_LOCATIONS", places), patch.object(echo, "_MAX_PREFIXES", 0):
         quotable = EchoIndex(texts)
+        quotable._seams = []
         for _ in range(2):  # the second time its beginning is known
             trace = None
             at = 0
@@ -80,7 +88,7 @@ def test_it_answers_as_the_plain_question(texts: list[str], tail: str, sizes: li
                     break
                 else:
                     stands = trace.grow(candidate[before:at])
-                assert stands == any(stands_in(candidate[:at], text) for text in texts)
+                assert stands == any(stands_in(candidate[:at], text) for text in texts if text)
                 if not stands:
                     break
 
@@ -101,7 +109,7 @@ def test_an_echo_is_text(size: int) -> None:
     assert "".join(event.text for event in events if isinstance(event, Text)) == text
 
 
-@pytest.mark.parametrize("other", [" build", "rm -rf build ", "rm -rf buil", "rm  -rf build"])
+@pytest.mark.parametrize("other", [" build", "rm -rf buil", "rm -rfbuild", "rm -rf ./build"])
 def test_what_differs_is_a_call(other: str) -> None:
     assert reasons(read(call(other), (call("rm -rf build"),))) == [None]
 
@@ -161,10 +169,11 @@ ALIKE = {
     "its lines in another order": ("\n".join(reversed(call("ls").split("\n"))), call("ls")),
     "one that goes on": (call("ls"), call("ls -a")),
     "one that is shorter": (call("ls -a"), call("ls")),
-    "with two blanks": (call("ls -a"), call("ls  -a")),
+    "with a blank more": (call("ls a"), call("l s a")),
+    "with a blank less": (call("ls a"), call("lsa")),
     "in capitals": (call("ls -a"), call("LS -A")),
     "its arguments alone": ('{"command": "ls"}', call("ls")),
-    "with a comma behind its name": (call("ls"), call("ls").replace('"Bash",', '"Bash" ,')),
+    "with a mark more": (call("ls"), call("ls").replace('"Bash",', '"Bash",,')),
     "gutters of other forms": ("a> <tool_call>\nb< " + "\nc= ".join(call("ls").split("\n")[1:]), call("ls")),
     "lines with text between them": ("x\n".join(call("ls").split("\n")), call("ls")),
 }

@@ -1,8 +1,9 @@
 """Condition 5: where the request already holds, word for word, the text of a candidate that is still coming.
 
 A text of the request may be there in another form than the one in which a model repeats it: escaped, coloured,
-numbered, as strings of a program. `text/echo_forms.py` takes such layers off. Where lines end counts on neither side:
-there stands one blank, whatever white space there was.
+numbered, as strings of a program. `text/echo_forms.py` takes such layers off, and says what of both sides is compared
+(`bare`): words and marks, not white space, quotes and escapes. What stands at the end of one text and goes on in the
+next is searched as well (`_seams`): a result comes in parts, or line by line.
 
 Strategy. A text's layers are taken off when a candidate comes that it may hold (`RequestText.may_hold`), and not before
 the candidate is long enough to differ from others. An `EchoTrace` follows one candidate. It begins with the places at
@@ -22,7 +23,10 @@ have to be searched for counts as an echo, since a doubt is text. No reply of a 
 from collections.abc import Sequence
 
 from toolcalls.text.echo_forms import (
-    Plain,
+    Bare,
+    Canonical,
+    bare,
+    canonical,
     joined_literals,
     line_prefixes,
     literal_quotes,
@@ -39,6 +43,7 @@ _MAX_PREFIXES = 4  # forms of what comes before a first line that are taken off 
 _MAX_LOCATIONS = 1024  # places of one beginning that are kept
 _BUDGET = 256 * 1024 * 1024  # characters that may be searched for one request
 _BUDGET_PER_CHAR = 16  # or so many times its length
+_SEAM = 1024  # characters of each end of a text that may belong together with its neighbours'
 
 # Which text of the request, and where in it.
 type Location = tuple[int, int]
@@ -52,6 +57,7 @@ class EchoIndex:
         self._unread = list(range(len(self._given)))  # numbers of texts that hold the beginning of no candidate so far
         self._texts: list[str] = []  # the readings of the others
         self._known: set[str] = set()  # the same, but for those that took something off lines
+        self._seams: list[str] | None = None  # what may stand across two texts; None while nobody has asked
         self._size = sum(map(len, self._given))
         self._searched = 0  # characters
         self._by_head: dict[str, tuple[Location, ...] | None] = {}
@@ -95,7 +101,7 @@ class EchoIndex:
                 self._learn_in(number, first)
 
     def _read_for(self, start: str) -> None:
-        """Add the readings of the texts that may hold `start` in one of their forms."""
+        """Add the readings of the texts that may hold `start`, a candidate's beginning, in one of their forms."""
         words, unread = words_of(start), []
         for number in self._unread:
             text = self._given[number]
@@ -110,8 +116,19 @@ class EchoIndex:
                     self._size += len(reading)
             for first in self._firsts:
                 self._learn_in(number, first)
+        self._read_seams(words)
         if len(unread) < len(self._unread):
             self._unread = unread
+            self._by_head.clear()
+
+    def _read_seams(self, words: Sequence[str]) -> None:
+        """Search what stands across two texts as well, where these words are in it."""
+        if self._seams is None:
+            self._seams = [_seams(self._given, joint) for joint in ("", "\n")] if len(self._given) > 1 else []
+        for seams in [one for one in self._seams if all(word in one for word in words)]:
+            self._seams.remove(seams)
+            self._texts.append(bare(canonical(seams)))
+            self._searched += len(seams)
             self._by_head.clear()
 
     def _learn_in(self, number: int, first: str) -> None:
@@ -147,12 +164,12 @@ class EchoIndex:
         return self._searched >= max(_BUDGET, _BUDGET_PER_CHAR * self._size)
 
     def locations(self, start: str) -> tuple[Location, ...] | None:
-        """Where `start` stands; None for more places than are kept."""
+        """Where a candidate's beginning stands, in the readings; None for more places than are kept."""
         if start not in self._by_head:
             self._read_for(start)
             if len(self._by_head) == _MAX_HEADS:
                 return None
-            self._by_head[start] = self._all(start)
+            self._by_head[start] = self._all(Bare().feed(start))
         return self._by_head[start]
 
     def _all(self, start: str) -> tuple[Location, ...] | None:
@@ -203,6 +220,21 @@ class EchoIndex:
         return found
 
 
+def _start_of(whole: str) -> tuple[str, int]:
+    """As much of a candidate as holds `_HEAD` characters that count, if there are so many, and how many do."""
+    taken = _HEAD
+    while True:
+        size = len(Bare().feed(whole[:taken]))
+        if size >= _HEAD or taken >= len(whole):
+            return whole[:taken], size
+        taken += _HEAD - size
+
+
+def _seams(texts: Sequence[str], joint: str) -> str:
+    """The texts one behind the other, of a long one its beginning and its end."""
+    return joint.join(text if len(text) <= 2 * _SEAM else f"{text[:_SEAM]}\0{text[-_SEAM:]}" for text in texts)
+
+
 class EchoTrace:
     """One candidate that is in the request so far. White space at its end does not count until more follows.
 
@@ -210,26 +242,27 @@ class EchoTrace:
     """
 
     __slots__ = (
-        "_as_given", "_begun", "_first", "_first_line", "_locations", "_plain", "_quotable", "_size", "_text"
+        "_as_given", "_bare", "_begun", "_canonical", "_first", "_first_line", "_locations", "_quotable", "_size",
+        "_text",
     )  # fmt: skip
 
     def __init__(self, quotable: EchoIndex, text: str) -> None:
         self._quotable = quotable
-        self._plain = Plain()
-        self._first_line = Plain().feed(text.partition("\n")[0]).strip()[:_HEAD]
+        self._canonical, self._bare = Canonical(), Bare()
+        self._first_line = Canonical().feed(text.partition("\n")[0]).strip()[:_HEAD]
         self._begun: str | None = ""  # all of it, while it was not searched for in the texts' forms
         self._as_given: Location | None = None  # where it stands meanwhile
         self._locations: tuple[Location, ...] | None = None
         self._first: Location | None = None
         self._size = 0
         self._text: list[str] = []  # all of it, while only the first place is known
-        self._begin(self._plain.feed(text))
+        self._begin(self._canonical.feed(text))
 
     def grow(self, piece: str) -> bool:
         """The candidate goes on with `piece`: whether it still is in the request. Not to be asked after False."""
-        text = self._plain.feed(piece)
+        text = self._canonical.feed(piece)
         if self._begun is None:
-            self._compare(text)
+            self._compare(self._bare.feed(text))
         elif text:
             self._begin(self._begun + text)
         return self.stands
@@ -246,14 +279,19 @@ class EchoTrace:
             self._as_given = self._quotable.first_as_given(whole, self._as_given)
             if self._as_given is not None:
                 return
+        text = self._bare.feed(whole)
+        start, size = _start_of(whole)
+        if not size:
+            self._bare = Bare()
+            return
         self._begun = None
         self._quotable.learn(self._first_line)
-        self._locations = self._quotable.locations(whole[:_HEAD])
+        self._locations = self._quotable.locations(start)
         if self._locations is None:
             self._first = (0, 0)
         else:
-            self._size = min(len(whole), _HEAD)
-        self._compare(whole[self._size :])
+            self._size = size
+        self._compare(text[self._size :])
 
     def _compare(self, text: str) -> None:
         """More of the candidate, against all places that are left."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from toolcalls.text.echo_forms import ENTITY, VARIANTS, readings, variants, without_escapes
+from toolcalls.text.echo_forms import ENTITY, VARIANTS, in_other_words, readings, variants, without_escapes
 
 _REMEMBERED = 4 << 20  # characters of variants, and as many of readings, that are kept twice (`_Remembered`)
 # Escapes that may stand for any character: codes, and entities other than those of HTML's own characters.
@@ -52,8 +52,10 @@ class RequestText(str):
     @cached_property
     def hidden(self) -> Literal["none", "rare", "any"]:
         """Which characters escapes, entities or colours may hide in it; rare ones are not `_is_usual`."""
-        if self.is_coloured or ("&" in self and ENTITY.search(self) is not None and _NAMED.search(self) is not None):
+        if self.is_coloured:
             return "any"
+        if "&" in self and ENTITY.search(self) is not None and ("<" in self or _NAMED.search(self) is not None):
+            return "any"  # a page's tags may stand within words
         codes = {found[0] for found in _CODED.finditer(self)} if "\\" in self else ()
         if not codes:
             return "none"
@@ -69,9 +71,9 @@ class RequestText(str):
         """Whether one of its forms may hold all these `words_of` a text. False is certain, True is not."""
         words = list(words)
         if self.hidden == "none" or (self.hidden != "any" and all(map(_is_usual, words))):
-            return all(word in self for word in words)
+            return all(_is_in(word, self) for word in words)
         forms = self.variants
-        return len(forms) == VARIANTS or any(all(word in form for word in words) for form in forms)
+        return len(forms) == VARIANTS or any(all(_is_in(word, form) for word in words) for form in forms)
 
     @cached_property
     def variants(self) -> tuple[str, ...]:
@@ -83,7 +85,19 @@ class RequestText(str):
 
 
 _variants_of = _Remembered(variants)
-_readings_of = _Remembered(lambda text: (one for variant in _variants_of(text) for one in readings(variant)))
+
+
+def _all_readings(text: str) -> Iterable[str]:
+    for variant in _variants_of(text):
+        yield from readings(variant)
+        yield from in_other_words(variant)
+
+
+_readings_of = _Remembered(_all_readings)
+
+
+def _is_in(word: str, text: str) -> bool:
+    return word in text or ("_" in word and word.replace("_", r"\_") in text)
 
 
 def _is_usual(text: str) -> bool:

@@ -63,7 +63,7 @@ class PastCall(msgspec.Struct, frozen=True):
 class Result(msgspec.Struct, frozen=True):
     """What a tool answered. `others` are the blocks of it that are no text; `is_error` says that the tool failed.
 
-    `name` is the tool's where the result names it.
+    `name` is the tool's where the result names it; `parts` are the texts of a result that came in several.
     """
 
     id: str
@@ -73,6 +73,7 @@ class Result(msgspec.Struct, frozen=True):
     cache_control: Any = None
     is_error: bool = False
     name: str = ""
+    parts: tuple[str, ...] = ()
 
 
 class Other(msgspec.Struct, frozen=True):
@@ -161,7 +162,7 @@ class Conversation:
 
     def result_texts(self, result: Result) -> Iterable[str]:
         """What a tool answered, as texts that the reply may repeat."""
-        return (result.text,)
+        return result.parts if len(result.parts) > 1 else (result.text,)
 
     def documents(self) -> Iterable[str]:
         """Texts beside the turns that the reply may repeat."""
@@ -272,7 +273,7 @@ class Conversation:
             model=self.model,
             system="\n".join(text for turn in self.said if turn.role == "system" for text in turn.texts),
             assistant=Texts([turn for turn in self.said if turn.role == "assistant"], self.reply_texts),
-            quotable=Texts([*self.said, None], self._echoes),
+            quotable=Texts([*self._repeatable(), None], self._echoes),
             prefill=tuple(text for turn in last if turn.role == "assistant" for text in turn.texts),
             response_format=self.is_structured or is_constrained(self.given),
             carries_calls=self.carries_calls,
@@ -281,13 +282,21 @@ class Conversation:
             session=self.session,
         )
 
+    def _repeatable(self) -> Iterator[Turn]:
+        """The turns that a reply may repeat: not the system's words in front of all that a user says, which teach."""
+        asked = False
+        for turn in self.said:
+            asked = asked or turn.role == "user"
+            if asked or turn.role != "system":
+                yield turn
+
     def _echoes(self, turn: Turn | None) -> list[str]:
         return [text for text in (self.documents() if turn is None else self.echoes(turn)) if text]
 
     def echoes(self, turn: Turn) -> Iterator[str]:
-        """What a reply may repeat of a turn: what the user said, what tools gave back, and documents anywhere."""
-        if turn.role == "user":
-            yield self.joint.join(turn.texts)
+        """What a reply may repeat of a turn: what the user or the system said, what tools gave back, documents."""
+        if turn.role in {"user", "system"}:
+            yield from turn.texts
         for block in turn.blocks:
             if isinstance(block, PastCall):
                 continue

@@ -234,6 +234,7 @@ def _result(raw: Any, block: Fields) -> Result:
     return Result(
         id=rawjson.word(block, "tool_use_id"),
         text="\n".join(inner.text for inner in texts),
+        parts=tuple(inner.text for inner in texts),
         raw=raw,
         others=tuple(inner for inner in blocks if isinstance(inner, Other)),
         cache_control=mark if mark is not None or not inner_marks else inner_marks[-1],

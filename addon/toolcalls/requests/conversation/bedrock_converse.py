@@ -156,6 +156,7 @@ def _result(raw: Any, result: Fields) -> Result:
     return Result(
         id=rawjson.word(result, "toolUseId"),
         text="\n".join(texts),
+        parts=tuple(texts),
         raw=raw,
         others=tuple(others),
         is_error=rawjson.word(result, "status") == "error",

@@ -181,6 +181,10 @@ class ChatConversation(Conversation):
         if raw.get("type") == "document":  # Cohere's, or a block of the Messages API, which gateways translate
             document = raw.get("document", raw.get("source"))
             return () if isinstance(document, dict) and document.get("type") == "base64" else _strings(document)
+        if (
+            "role" in raw
+        ):  # a message of a role that only some templates have: `ipython`, `observation`, `tool_response`
+            return [block.text for block in _content(raw.get("content")) if isinstance(block, Text)]
         text = raw.get("text")
         return [text] if isinstance(text, str) and raw.get("type") not in _TEXTS else []
 
@@ -424,6 +428,7 @@ def _arguments(function: Mapping[str, Any]) -> str:
 def _results(message: dict[str, Any]) -> tuple[Result, ...]:
     content, mark = message.get("content"), message.get("cache_control")
     others: tuple[Other, ...] = ()
+    texts: list[Text] = []
     if not isinstance(content, str):
         blocks = tuple(_content(content))
         texts = [block for block in blocks if isinstance(block, Text)]
@@ -431,7 +436,7 @@ def _results(message: dict[str, Any]) -> tuple[Result, ...]:
         content = "\n".join(block.text for block in texts)
         others = tuple(block for block in blocks if isinstance(block, Other))
     name, id_ = str(message.get("name") or ""), str(message.get("tool_call_id") or "")
-    return (Result(id_, content, message, others, mark, name=name),)
+    return (Result(id_, content, message, others, mark, name=name, parts=tuple(block.text for block in texts)),)
 
 
 def _strings(document: object) -> Iterator[str]:

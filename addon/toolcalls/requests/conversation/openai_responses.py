@@ -322,9 +322,11 @@ def _result(raw: Any, item: Fields) -> Result:
         ]
         return Result(id_, "\n".join(filter(None, said)), raw)
     blocks = [_block(part) for part in rawjson.items(output)]
+    texts = tuple(block.text for block in blocks if isinstance(block, Text))
     return Result(
         id=id_,
-        text="\n".join(block.text for block in blocks if isinstance(block, Text)),
+        text="\n".join(texts),
+        parts=texts,
         raw=raw,
         others=tuple(block for block in blocks if isinstance(block, Other)),
     )

@@ -19,13 +19,16 @@ def lift_leaked_calls(conversation: Conversation, call_policy: CallPolicy) -> Re
     tools = Toolbox(conversation.tools)
     turns: list[Turn] = []
     calls = 0
+    asked = False  # a user has said something; what the system says before only teaches
     earlier_texts: list[str] = []  # what the model may have repeated: what was said before, and nothing that came later
     for number, turn in enumerate(conversation.turns):
         native = turn
         if turn.role == "assistant":
             repeatable = replace(call_policy, request=replace(call_policy.request, quotable=tuple(earlier_texts)))
             native = as_native(turn, number, repeatable, tools)
-        earlier_texts.extend(RequestText(text) for text in conversation.echoes(turn) if text)
+        asked = asked or turn.role == "user"
+        if asked or turn.role != "system":
+            earlier_texts.extend(RequestText(text) for text in conversation.echoes(turn) if text)
         leaked = [block for block in native.blocks if isinstance(block, PastCall) and block not in turn.blocks]
         turns.append(native if leaked else turn)
         if leaked:
