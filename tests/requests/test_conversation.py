@@ -12,6 +12,7 @@ from support.histories import AS_TEXT, TELL
 from support.library import flow_of, names
 from toolcalls.request import Texts
 from toolcalls.requests.conversation import Conversation, Other, PastCall, Result, Text, conversation_of, request_of
+from toolcalls.text.echo import EchoIndex
 from toolcalls.wires import all_wires, wire_of
 
 CALL = '<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>'
@@ -116,12 +117,33 @@ def test_only_the_texts_that_are_asked_for_are_read() -> None:
 # --- what a reply may repeat ------------------------------------------------------------------------------------------
 
 
-def test_a_call_over_two_parts_of_a_message_is_an_echo() -> None:
-    head, tail = CALL.split("\n", 1)
-    parts = [{"type": "text", "text": head}, {"type": "text", "text": tail}]
-    for wire in ("anthropic", "openai_chat"):
-        body = {"messages": [{"role": "user", "content": parts}], "tools": []}
-        assert request_of(all_wires()[wire], json.dumps(body).encode()).quotable == (CALL,)
+def _holds_call(wire: str, *messages: Any) -> bool:
+    """Whether a reply to these messages that is `CALL` repeats them."""
+    body = json.dumps({"messages": list(messages), "tools": []}).encode()
+    return EchoIndex(request_of(all_wires()[wire], body).quotable).trace(CALL) is not None
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "openai_chat"])
+def test_a_call_over_several_parts_or_messages_is_an_echo(wire: str) -> None:
+    for at in range(1, len(CALL)):
+        head, tail = (f"{'x' * 3000}\n{CALL[:at]}", f"{CALL[at:]}\n{'y' * 3000}")
+        parts = [{"type": "text", "text": text} for text in (head, tail)]
+        result = {"type": "tool_result", "tool_use_id": "c", "content": parts}
+        given = result if wire == "anthropic" else None
+        message = (
+            {"role": "user", "content": [given]} if given else {"role": "tool", "tool_call_id": "c", "content": parts}
+        )
+        assert _holds_call(wire, {"role": "user", "content": parts}), at
+        assert _holds_call(wire, message), at
+        assert _holds_call(wire, {"role": "user", "content": head}, {"role": "user", "content": tail}), at
+        assert not _holds_call(wire, {"role": "user", "content": head}, {"role": "user", "content": f"z{tail}"}), at
+
+
+@pytest.mark.parametrize("role", ["system", "developer", "ipython", "observation", "tool_response"])
+def test_words_of_other_roles_may_be_repeated_once_the_user_has_spoken(role: str) -> None:
+    told, user = {"role": role, "content": f"Retrieved:\n{CALL}"}, {"role": "user", "content": "Go on."}
+    assert _holds_call("openai_chat", user, told)
+    assert _holds_call("openai_chat", told, user) is (role not in {"system", "developer"})
 
 
 def test_the_documents_of_a_request_may_be_repeated() -> None:
