@@ -407,8 +407,8 @@ def test_pieces_are_read_as_the_whole(cut: list[str]) -> None:
     text = "".join(cut)
     for parts in (cut, list(text), [text]):
         colours, rest = Canonical(), Bare()
-        made = "".join(rest.feed(colours.feed(part)) for part in [*parts, "\x07zz"])
-        assert made == bare(canonical(f"{text}\x07zz")), parts
+        made = "".join(rest.feed(colours.feed(part)) for part in [*parts, "\x07zz."])
+        assert made == bare(canonical(f"{text}\x07zz.")), parts
 
 
 def test_a_colour_may_be_cut_anywhere() -> None:

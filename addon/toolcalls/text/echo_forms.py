@@ -159,6 +159,11 @@ class Bare:
         return text
 
 
+def is_page(text: str) -> bool:
+    """Whether a text has elements that a page has around words and lines, or entities beside elements."""
+    return "<" in text and (ENTITY.search(text) is not None or _LINE_TAG.search(text) is not None or "</span>" in text)
+
+
 def variants(text: str) -> Iterator[str]:
     """A text of the request as it is, and as what escapes in it may stand for, one layer after the other."""
     waiting, known = deque([text]), {text}
@@ -174,8 +179,8 @@ def variants(text: str) -> Iterator[str]:
 def _unescaped_forms(text: str) -> Iterator[str]:
     if ENTITY.search(text) is not None:
         yield html.unescape(text)
-        if "<" in text:
-            yield html.unescape(_TAG.sub("", _LINE_TAG.sub("\n", text)))
+    if is_page(text):
+        yield html.unescape(_TAG.sub("", _LINE_TAG.sub("\n", text)))
     if "\\" in text:
         yield _unescaped(text)
     if _RETURN.search(text) is not None:

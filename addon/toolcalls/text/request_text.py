@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from toolcalls.text.echo_forms import ENTITY, VARIANTS, in_other_words, readings, variants, without_escapes
+from toolcalls.text.echo_forms import ENTITY, VARIANTS, in_other_words, is_page, readings, variants, without_escapes
 
 _REMEMBERED = 4 << 20  # characters of variants, and as many of readings, that are kept twice (`_Remembered`)
 # Escapes that may stand for any character: codes, and entities other than those of HTML's own characters.
@@ -52,10 +52,10 @@ class RequestText(str):
     @cached_property
     def hidden(self) -> Literal["none", "rare", "any"]:
         """Which characters escapes, entities or colours may hide in it; rare ones are not `_is_usual`."""
-        if self.is_coloured:
+        if self.is_coloured or is_page(self):  # a page's tags may stand within words
             return "any"
-        if "&" in self and ENTITY.search(self) is not None and ("<" in self or _NAMED.search(self) is not None):
-            return "any"  # a page's tags may stand within words
+        if "&" in self and ENTITY.search(self) is not None and _NAMED.search(self) is not None:
+            return "any"
         codes = {found[0] for found in _CODED.finditer(self)} if "\\" in self else ()
         if not codes:
             return "none"
