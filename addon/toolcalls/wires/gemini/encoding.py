@@ -84,7 +84,9 @@ class Candidates(Undivided):
         word = written_reason(written, reason)
         changes: Fields = {} if word == written else {"finishReason": rawjson.string(word)}
         if values_of(made) != values_of(own):
-            content = {"role": rawjson.string("model"), **rawjson.fields(candidate.get("content"))}
+            content = rawjson.fields(candidate.get("content"))
+            if not _only_mends(own, made, events):
+                content = {"role": rawjson.string("model"), **content}
             changes["content"] = {**content, "parts": [with_json_texts(part) for part in made]}
         return {**candidate, **changes} if changes else candidate
 
@@ -153,6 +155,12 @@ def _parts_by_content(own: Sequence[Fields], events: Sequence[Event]) -> list[Fi
     sure = any(isinstance(event, Withdrawn) for event in events)
     calls = {place: list(kept_parts(part, left, sure=sure)) for place, part in enumerate(own) if "functionCall" in part}
     return [*merged_parts(own, calls, derived), *(one.part() for one in left if one.name)]
+
+
+def _only_mends(own: Sequence[Fields], made: Sequence[Fields], events: Iterable[Event]) -> bool:
+    """Whether nothing changed but native calls that were mended: then the content keeps its members as they stand."""
+    same = len(own) == len(made) and all(was.keys() == now.keys() for was, now in zip(own, made, strict=True))
+    return same and any(isinstance(event, CallStart | CallPiece) and event.mended for event in events)
 
 
 def _mended(own: Sequence[Fields], events: Iterable[Event]) -> list[Fields]:
