@@ -30,7 +30,6 @@ _NAMES = ("tool_call", "toolcall", "tool-call", "tool_calls", "function_call", "
 _TAGS = (*_NAMES, "tools", "tool", "invoke")
 _CLOSERS = (*(f"</{name}>" for name in _TAGS), "[/TOOL_CALLS]", "[/TOOL_CALL]", "<|tool_call_end|>", "<tool_call|>")
 _OPENER: tuple[Repair, ...] = ("missing_opener",)
-_MAX_OBJECT = 65536
 _GAPS = ("", " ")
 
 
@@ -51,7 +50,11 @@ class _BeforeCloser(Grammar):
 
     def read(self, scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
         """One object and the closer after it."""
-        found = yield from whole_value(scan, _MAX_OBJECT)
+        opener = (yield from scan.among(self.openers(tools.names))) or ""
+        for name in tools.names:
+            if opener.endswith(quote(name)):
+                sink.expect(name)
+        found = yield from whole_value(scan)
         if found is None:
             return False
         noted = _Noted(found.repairs)
