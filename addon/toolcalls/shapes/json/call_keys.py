@@ -3,6 +3,7 @@
 Models write arguments beside the name instead of into an object of their own: `{"name": "Bash", "command": "ls"}`. Such
 a member is an argument where the tool declares it. Ids and types are marks of the call. Any other member belongs
 nowhere: an object without arguments is no call then, and in one with arguments the repair `left_out` says that it went.
+One that also says what came of a call is the record of one that was made.
 """
 
 from collections.abc import Sequence
@@ -34,6 +35,60 @@ LISTS = ("tool_calls", "toolCalls")
 # Members that a call may have as well.
 MARKS = frozenset({"id", "call_id", "tool_call_id", "toolCallId", "index", "type"})
 CALL_TYPES = frozenset({'"function"', '"tool_use"', '"tool_call"', '"tool-call"', '"function_call"'})
+# What models say beside a call, also in front of its name, where nothing else tells that the object is one.
+REMARKS = frozenset(
+    [
+        "reason",
+        "reasoning",
+        "rationale",
+        "thought",
+        "thoughts",
+        "thinking",
+        "explanation",
+        "justification",
+        "comment",
+        "note",
+        "intent",
+        "purpose",
+        "goal",
+        "plan",
+        "step",
+        "title",
+        "summary",
+        "description",
+        "strict",
+        "timeout",
+        "priority",
+        "status",
+        "confidence",
+        "version",
+        "requires_approval",
+    ]
+)
+# What a record of a call has: its result.
+RESULTS = frozenset(
+    [
+        "result",
+        "results",
+        "output",
+        "outputs",
+        "response",
+        "responses",
+        "observation",
+        "stdout",
+        "stderr",
+        "exit_code",
+        "exitCode",
+        "error",
+        "is_error",
+        "isError",
+        "tool_result",
+        "toolResult",
+        "return_value",
+        "returned",
+        "success",
+    ]
+)
 
 
 class Beside(NamedTuple):

@@ -3,12 +3,19 @@
 from collections.abc import Callable, Sequence
 
 from toolcalls.events import Reason, Repair
-from toolcalls.shapes import Call
 from toolcalls.shapes.json.call_block import CallBlock
-from toolcalls.shapes.json.call_keys import ARGUMENTS, LISTS, NAMES, SERVER, WRAPPERS, placed
+from toolcalls.shapes.json.call_keys import ARGUMENTS, LISTS, NAMES, REMARKS, SERVER, WRAPPERS, placed
 from toolcalls.shapes.json.json_arguments import OBJECT_STARTS, argument_object
 from toolcalls.shapes.json.json_values import MAX_NAME, QUOTES, bare_key, separated, value, whole_value
-from toolcalls.shapes.json.strict_calls import CALL_KEYS, STRICT_ARGUMENTS, STRICT_LISTS, STRICT_NAMES, calls_meant
+from toolcalls.shapes.json.strict_calls import (
+    CALL_KEYS,
+    STRICT_ARGUMENTS,
+    STRICT_LISTS,
+    STRICT_NAMES,
+    MeantCall,
+    calls_meant,
+    declares_tool,
+)
 from toolcalls.shapes.spaced_closers import accept
 from toolcalls.shapes.words import NAME, word
 from toolcalls.text.scanner import Scanner, Step
@@ -78,7 +85,7 @@ class CallObject:
         self._awaits_message = block.rules.commit == "message"
         self.whole = self.begun = self.given = self.stray = self.passed_over = False
         self.name = ""
-        self.calls: list[Call] = []
+        self.calls: list[MeantCall] = []
         self.problem: Reason | None = None
         self.repairs: list[Repair] = []
         self._key = ""  # of the name
@@ -154,7 +161,7 @@ class CallObject:
                 break
             key = yield from self._key_here()
             slipped = key is not None and (yield from self._slipped_colon(key))
-            if key is None or (self._awaits_message and not slipped and key not in CALL_KEYS):
+            if key is None or (self._awaits_message and not slipped and not self._may_stand(key)):
                 return False
             if not slipped and not (yield from self._separated(":")):
                 return False
@@ -173,6 +180,10 @@ class CallObject:
             return False
         block.unclosed.pop()
         return True
+
+    def _may_stand(self, key: str) -> bool:
+        """Whether a call that is decided when the message is may have such a member here."""
+        return key in CALL_KEYS or key in REMARKS or self.name in self._block.tools
 
     @property
     def _may_end(self) -> bool:
@@ -355,7 +366,8 @@ class CallObject:
     def _given(self, key: str, bracket: str | None) -> Step[bool]:
         """The arguments, which leave while they arrive where the name is known."""
         block, rules = self._block, self._rules
-        if self.name and rules.commit == "name" and self.name not in rules.no_calls:
+        streams = rules.commit == "name" and not self._is_described and self.name not in rules.no_calls
+        if self.name and streams:
             unescaped = (yield from block.scan.among(_UNESCAPED)) is not None
             if unescaped:
                 block.scan.take(1)
@@ -384,6 +396,16 @@ class CallObject:
         self.repairs += found.repairs
         return True
 
+    @property
+    def _is_described(self) -> bool:
+        """Whether the object says so far what the tool does, as the declaration of one says it."""
+        return any(key == "description" for key, _ in self._pairs) and not self._declares("description")
+
+    @property
+    def _may_declare(self) -> bool:
+        """Whether a schema in the place of the arguments makes the object the declaration of a tool."""
+        return not self._rules.sure or self._is_described
+
     def _note_alias(self, key: str = "", written: str = "arguments") -> None:
         if self._rules.arguments and key != written:
             self.note_repair("alias")
@@ -405,7 +427,7 @@ class CallObject:
     def _kept(self, key: str, bracket: str | None) -> Step[bool]:
         """A member of what is decided when the message is."""
         block, scan = self._block, self._block.scan
-        self.stray = bracket == "[" and key not in STRICT_LISTS
+        self.stray = bracket == "[" and key not in (*STRICT_LISTS, *REMARKS) and self.name not in block.tools
         if self.stray:
             return False
         given = key in STRICT_ARGUMENTS
@@ -414,7 +436,8 @@ class CallObject:
             block.sink.expect(self._text)
         unescaped = given and (yield from scan.among(_UNESCAPED)) is not None
         scan.take(int(unescaped))
-        found = yield from whole_value(scan, None if given or bracket else _MAX_PASSED, block.unclosed)
+        any_size = given or self.name in block.tools or (bracket and key not in REMARKS)
+        found = yield from whole_value(scan, None if any_size else _MAX_PASSED, block.unclosed)
         if found is None:
             return False
         if unescaped:
@@ -452,6 +475,8 @@ class CallObject:
             self._open.close(arguments)
         elif self._unread and self._unread not in dict(arguments):
             self.problem = "bad_arguments"
+        elif self._may_declare and self._arguments and declares_tool(self._arguments, self.name, tools):
+            self.problem = "not_a_call"
         elif (beside.left or (names.left and self._rules.sure)) and not given:
             self.problem = "not_a_call" if self._key == "name" and not self._rules.sure else "unknown_arguments"
         else:
@@ -459,7 +484,7 @@ class CallObject:
             whole = OpenArguments(pieces.append)
             whole.add(self._arguments or "{}")
             whole.close(arguments)
-            self.calls = [Call(self.written, "".join(pieces))]
+            self.calls = [MeantCall(self.written, "".join(pieces))]
         if arguments:
             self.note_repair("flat_arguments")
         if left:

@@ -127,7 +127,8 @@ class CallReader(CallBlock):
             if number:
                 self.end()
             last = number + 1 == len(found.calls)
-            self.begin(call.name, found.repairs if last else (), None if call.arguments else "no_arguments")
+            repairs = dict.fromkeys((*call.repairs, *(found.repairs if last else ())))
+            self.begin(call.name, tuple(repairs), None if call.arguments else "no_arguments")
             self.sink.piece(call.arguments or "{}")
         if found.problem not in {None, "not_a_call"}:
             self.begin(found.written, refused=found.problem)
