@@ -64,7 +64,7 @@ FILES = {
     """,
     "values": """
         json_schema json_tokens lost_escapes schema usage | backslashes call_meaning json_tokenizer spans
-        | conversion validation | json_strings native_arguments rawjson toolbox | call_index transducer
+        | conversion validation | json_strings native_arguments rawjson tool_names | toolbox | call_index transducer
         | damaged_json type_mending | value_mending | tool_values
     """,
     "shapes": """

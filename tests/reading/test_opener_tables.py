@@ -15,12 +15,13 @@ from support.allocations import allocates_at_most
 from support.pythoncalls import calls_of
 from toolcalls.dialects import all_dialects, chosen
 from toolcalls.events import CallEnd
-from toolcalls.reading.opener_tables import ORDINARY, PROBE, Literals, Names, Table
+from toolcalls.reading.opener_tables import ORDINARY, PROBE, Literals, Table
 from toolcalls.reading.openers import openers_of
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
+from toolcalls.values.tool_names import ToolNames
 
 NAMES = ("Read", "write_to_file", "mcp__files__list", "a", "python", "all", "web.search", "get-weather", "Z9", "name")
 ODD = ('q"t', "_private", "9lives", "files/read", "functions.run", "W\u00f6rld", "two words", "line\nend")
@@ -116,13 +117,16 @@ def test_what_begins_like_an_opener_is_none_by_its_next_characters(names: tuple[
     literals = ("<list_files>", "<a>", "<tool>")
     table = Table({opener: {} for opener in (*literals, *((f"<{PROBE}>",) if names else ()))})
     openers = (*literals, *(f"<{name}>" for name in names))
-    known = Literals(table, Names(names))
+    known = Literals(table, ToolNames(names))
     for opener in openers:
         for size in range(1, len(opener)):
             begun = opener[:size]
             assert known.may_begin(begun, 0), begun  # more may come
-            assert known.may_begin(f"{begun}----------", 0) == (
-                size >= 6 or begun == "<a>" or any(one[1:3] == begun[1:3] for one in openers[3:] if size >= 3)
+            assert (
+                known.may_begin(f"{begun}++++++++++", 0)
+                == (  # no mark that a name may have
+                    size >= 6 or begun == "<a>" or any(one[1:3] == begun[1:3] for one in openers[3:] if size >= 3)
+                )
             ), begun
         assert known.may_begin(f"a{opener}b", 1)
         assert known.at(f"a{opener}b", 1)

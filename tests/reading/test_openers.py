@@ -1,10 +1,12 @@
 """Where candidates begin (`reading/openers.py`), compared with a search that looks at every place.
 
 Strategy: a few invented dialects whose openers share beginnings, are on two lines or begin with a letter, and texts
-made of their pieces. What is found must be what a plain search finds; what is decided before the text has ended must
-hold for every text that may follow; and what is held must be what may still become an opener, and no more.
+made of their pieces, with names that are spelt otherwise. What is found must be what a plain search finds; what is
+decided before the text has ended must hold for every text that may follow; and what is held must be what may still
+become an opener, and no more.
 """
 
+import re
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -40,6 +42,7 @@ MESSAGE = Form("message", "message", ("{", '{"n'))
 FORMS = (TAG, TOKEN, LOST, LINE, NAMED, MESSAGE)
 NAMES = ("go", "goto", "a", 'o"', "_")  # the last two are written out, the others are looked for by themselves
 REACH = len("call") + 32  # characters in front of an opener in which a stray word is looked for, and its line's start
+PREFIXES = ("", "functions.", "tools__", "mcp__x__")
 CLOSER = "</think>"  # begins a message, and is no dialect's
 
 INLINE = {
@@ -86,10 +89,20 @@ PIECES = (
         "<call>go",
     ),
     *("go", "goto", "go:", "a:", "=", "=go", "=a", 'o"', 'o":', "_:", "a\nx"),
+    *("G", "G_o", "<GO", "<g-", "Go to:", "gOTO", "_", "-", "tools__", "=functions.", "mcp__", "x__", "<mcp__x__go>"),
     *("call", "tool", "to", "\n", "\r\n", "\r", " ", "\t", "y", "y" * 300, "<" * 300, " " * 300, CLOSER, "</thi"),
 )
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=7).map("".join)
-ENDS = sorted({literal[at:] for literal in (*INLINE, *START, *BEGINNING) for at in range(len(literal))})
+NAMED_FORMS = [(form, before, after, name) for form in (LINE, NAMED) for before, after in form.around for name in NAMES]
+RESPELT = {"go": r"g[-_ ]*o", "goto": r"g[-_ ]*o[-_ ]*t[-_ ]*o", "a": "a"}
+ANY_PREFIX = r"(?-i:(?:functions|default_api|tools)(?:[.:/]|__)|mcp__[\w-]+?__(?!_))?"
+SPELT = [
+    (form, re.compile(f"{re.escape(before)}(?i:{ANY_PREFIX}{RESPELT[name]}){re.escape(after)}", re.ASCII))
+    for form, before, after, name in NAMED_FORMS
+    if name in RESPELT
+]
+SPELT_OUT = [f"{before}{prefix}{name}{after}" for _, before, after, name in NAMED_FORMS for prefix in PREFIXES]
+ENDS = sorted({literal[at:] for literal in (*INLINE, *START, *BEGINNING, *SPELT_OUT) for at in range(len(literal))})
 # What may complete an opener, alone or after what is left of a stray word.
 LATER = (*ENDS, *(f"{rest}\n{tag}" for rest in ("", "l", "ll", "all", "ol", "ool") for tag in ("<call", "act:")))
 
@@ -108,11 +121,15 @@ def standing(text: str, at: int, *, line_start: bool, message_start: bool) -> di
         tables.append(START)
     if message_start and not text[:at].strip():
         tables.append(BEGINNING)
-    return {
+    found = {
         literal: forms
         for literal, forms in chain.from_iterable(table.items() for table in tables)
         if text.startswith(literal, at)
     }
+    for form, pattern in SPELT:
+        if (form is NAMED or START in tables) and (opener := pattern.match(text, at)) is not None:
+            found[opener[0]] = tuple(dict.fromkeys((*found.get(opener[0], ()), form)))
+    return found
 
 
 def first(text: str, **begins: bool) -> Found | None:
@@ -156,7 +173,7 @@ def test_the_first_opener_is_the_one_that_a_plain_search_finds(text: str, begins
     assert (opener.start - len(before), opener.literal, frozenset(opener.dialects)) == found
     assert opener.stray == stray(text, start, forms, line_start=begins["line_start"])
     if forms:
-        assert literal in opener.dialects[0].openers(NAMES)
+        assert literal in opener.dialects[0].openers((*NAMES, *opener.respelt))
 
 
 @cheap

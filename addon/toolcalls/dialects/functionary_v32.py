@@ -27,7 +27,7 @@ Let me look.
 
 _MARK = ">>>"
 _ALL = "all"
-_NAME = re.compile(r"[^\s{}<>\"]*")
+_NAME = re.compile(r"[^\n\r{}<>\"]*")
 
 
 class _Functionary(Grammar):
@@ -73,7 +73,9 @@ class _Functionary(Grammar):
         end += yield from scan.starts("\r", end)
         if not name or not (yield from scan.starts("\n", end)):
             return None
-        end += 1
+        name, end = name.strip(), end + 1
+        if not name or (" " in name and not tools.means_tool(name)):
+            return None
         if name == _ALL and _ALL not in tools.names:
             return name, end
         end = yield from scan.space(end)

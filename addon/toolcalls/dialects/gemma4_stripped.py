@@ -45,9 +45,10 @@ class _Stripped(DelimitedObject):
         if before is None:
             return False
         name = yield from word(scan, NAME, len(before))
-        if before in _BARE and not (yield from _first_key(scan, len(before) + len(name), tools.keys(name))):
+        keys = tools.keys(tools.resolve(name))
+        if before in _BARE and not (yield from _first_key(scan, len(before) + len(name), keys)):
             return False
-        if name not in tools or not (yield from scan.among(_BRACKETS, len(before) + len(name))):
+        if not tools.means_tool(name) or not (yield from scan.among(_BRACKETS, len(before) + len(name))):
             return False
         inside = len(before) + len(name) + 1
         mark = yield from scan.search(_FIRST, inside, inside + _MOST, len(_CTRL))

@@ -35,7 +35,8 @@ DIALECT = _Stripped(
     "header_stripped",
     opening=(),
     header=re.compile(
-        r"(?P<name>[\w.:/-]+)\s*(?:\[CALL_ID\]\s*\w*\s*)?(?:\[ARGS\]|<[｜|]tool[▁_]sep[｜|]>)\s*(?:```json)?\s*"
+        r"(?P<name>[\w.:/-]+(?: [\w.:/-]+)*)\s*"
+        r"(?:\[CALL_ID\]\s*\w*\s*)?(?:\[ARGS\]|<[｜|]tool[▁_]sep[｜|]>)\s*(?:```json)?\s*"
     ),
     end=(),
     template="{name}[ARGS]{arguments}",

@@ -65,7 +65,7 @@ class _BeforeCloser(Grammar):
             return False
         for call in calls:
             sink.begin(call.name)
-            for repair in (*_OPENER, *noted):
+            for repair in (*_OPENER, *noted, *call.repairs):
                 sink.note_repair(repair)
             sink.piece(call.arguments or "{}")
             sink.end()

@@ -102,8 +102,8 @@ def _short(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     size = int(tagged) + len(name) + len(slash + parameter)
     if not (yield from scan.starts(">", size)):
         return False
-    if tagged:
-        return not slash and (yield from _between_tags(scan, sink, tools, name, keys[0]))
+    if tagged:  # no parameter is in it, so any element of HTML would be one whose name is spelt otherwise
+        return not slash and tools.declares(name) and (yield from _between_tags(scan, sink, tools, name, keys[0]))
     first = yield from character(scan, size + 1)
     if not first or first in " \t\r\n>=":
         return False

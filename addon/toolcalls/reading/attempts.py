@@ -71,6 +71,8 @@ class Attempts:
         frames = at.message_start or at.in_template or (closes_unopened(opener.literal) and not at.marks_left)
         against: Reason | None = None
         reached, broke = start, None
+        element = bool(opener.respelt) and opener.literal.startswith("<")
+        tools = self._tools.spelt(opener.respelt) if opener.respelt else self._tools
         for dialect in self._asked(opener.dialects):
             if self._passes_over(dialect, opener, start):
                 continue
@@ -86,9 +88,10 @@ class Attempts:
                 asked=asked,
                 refused=self._lacks(dialect, opener, asked),
                 frames=frames,
+                respelt_element=element,
             )
             scan.take(opener.stray)
-            own = yield from self._grammar(dialect, block)
+            own = yield from self._grammar(dialect, block, tools)
             at.marks_left = at.marks_left or block.marks_left
             at.in_template = at.in_template or (frames and (block.framed or _is_message(dialect, block)))
             if block.has_call:
@@ -195,8 +198,8 @@ class Attempts:
             return dialects
         return [one for one in dialects if one.name in self._first or one.name in self._named]
 
-    def _grammar(self, dialect: Dialect, block: Block) -> Generator[None, None, bool]:
-        run = dialect.read(self._scan, block, self._tools)
+    def _grammar(self, dialect: Dialect, block: Block, tools: Toolbox) -> Generator[None, None, bool]:
+        run = dialect.read(self._scan, block, tools)
         try:
             while True:
                 next(run)

@@ -38,12 +38,15 @@ class Block:
         asked: tuple[Shown, ...],
         refused: Reason | None,
         frames: bool,
+        respelt_element: bool,
     ) -> None:
         """`place` is what speaks against a call here, None for nothing.
 
         asked           what its calls must show, by the strength of the dialect's sign
         refused         what that sign lacks; None for nothing
         frames          a message of a template may begin here
+        respelt_element  it is an element whose name is no declared one: as any markup may be, so its calls must have a
+                        declared parameter under every policy
 
         begins_line     only white space comes before it on its line, or a message's frame right before it
         whole_call      its calls count only when they are complete
@@ -60,7 +63,7 @@ class Block:
         self._whole_message = whole_message
         self._whole_call = whole_call
         self._begins_line = begins_line
-        self._asked = asked
+        self._asked: tuple[Shown, ...] = (*asked, "required", "own") if respelt_element else asked
         self._refused = refused
         self._frames = frames
         self._first: Candidate | None = None
@@ -304,7 +307,8 @@ class Block:
     def _declines(self, name: str, refused: Reason | None, start: int) -> Reason | None:
         """Why a call of this name is declined, as far as is known at its commit point; None if it is not."""
         ledger, route = self._ledger, self._call_policy.route
-        refused = None if refused is not None and self._call_policy.takes(refused) else refused
+        takes_refused = refused is not None and "own" not in self._asked and self._call_policy.takes(refused)
+        refused = None if takes_refused else refused
         if not name and refused is None:
             return "not_a_call"
         reason = (self._call_policy.declines(name, self._place) if name else None) or refused or self._refused

@@ -1,8 +1,9 @@
 """The openers that are looked for at one kind of place, and whose each of them is.
 
 Most openers hold the name of a declared tool, in over a hundred ways for each tool. What is around the name is the
-same for every request, so it is worked out once in a process (`Table`); a request adds its `Names` and nothing else. An
-opener with a name is found by what comes before the name, then by the name, then by what comes after it.
+same for every request, so it is worked out once in a process (`Table`); a request adds its names and nothing else. An
+opener with a name is found by what comes before the name, then by the name, then by what comes after it. The name may
+be spelt otherwise (`values/tool_names.py`).
 
 That holds for `ORDINARY` names. Others (with quotes, with letters that no tag takes) are written in a way of their own
 by some dialects, so a table has their openers in full.
@@ -15,7 +16,8 @@ from typing import NamedTuple
 
 from toolcalls.shapes import Dialect
 from toolcalls.text.any_of import AnyOf, any_literal
-from toolcalls.text.scanner import begins_another, past, prefixes_of
+from toolcalls.text.scanner import past, prefixes_of
+from toolcalls.values.tool_names import MARKS, PREFIXES, ToolNames, letters
 
 BLANKS = " \t"
 NOTHING = re.compile(r"(?!)")
@@ -31,39 +33,6 @@ _LONG = 4096  # characters: a text of this length or more is asked first whether
 
 # Dialects that may begin with an opener, by the turn in which they are asked. A mark that opens no call has none.
 type Owners = dict[int, Dialect]
-
-
-class Names:
-    """The ordinary names of declared tools, and which of them are at a place. Never changes."""
-
-    __slots__ = ("_by_head", "_in_order", "_sizes", "longest")
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._in_order = sorted(names)
-        self._by_head: dict[str, list[str]] = {}
-        for name in self._in_order:
-            self._by_head.setdefault(name[:_HEAD], []).append(name)
-        self._sizes = _sizes(self._by_head)
-        self.longest = max(map(len, self._in_order), default=0)
-
-    @property
-    def heads(self) -> Iterable[str]:
-        """The first characters of each, by which it is looked up: all of a shorter name."""
-        return self._by_head
-
-    def __bool__(self) -> bool:
-        return bool(self._in_order)
-
-    def at(self, text: str, begin: int) -> Iterator[str]:
-        """The names at `begin`; at the end of the text, one may come twice."""
-        for size in self._sizes:
-            for name in self._by_head.get(text[begin : begin + size], ()):
-                if text.startswith(name, begin):
-                    yield name
-
-    def continue_from(self, part: str) -> bool:
-        """Whether a name is longer than `part` and begins with it."""
-        return begins_another(self._in_order, part)
 
 
 class _Around(NamedTuple):
@@ -86,6 +55,9 @@ class Table:
     sizes      how many characters these are, the most first
     known      these characters; `short`: those of openers that have no more; `begun`: what the others begin with
     deep       the first six characters of those that have them; `shallow`: the first three of the others
+    leads      what is before a name where that is shorter than three characters, in its letters; what may come after it
+    prefixed   the same with the prefix of a name; `prefixed_at` finds one, or its beginning where the text ends
+    prefix_heads   the first characters of these, up to three
     spans      some are on two lines
     angled     a `<` stands only where one begins
     any        asked first of a long text: whether it may have one, but for those of a sign and a tool's name
@@ -121,7 +93,13 @@ class Table:
         self.shallow = frozenset(opener[:_HEAD] for opener in (*literals, *around) if len(opener) < _DEEP)
         self.begun = _begun(whole)
         self.short = tuple(head for head in whole if len(head) < _HEAD)
-        self.around_short = [each for head, entries in self.around.items() if len(head) < _HEAD for each in entries]
+        short = [each for head, entries in self.around.items() if len(head) < _HEAD for each in entries]
+        self.leads = [(letters(each.before), each.heads_after) for each in short]
+        self.prefixed = tuple(each.before + prefix for each in short for prefix in PREFIXES)
+        begun = {each[:size] for each in self.prefixed for size in range(1, len(each))}
+        parts = "|".join([*map(re.escape, self.prefixed), *(rf"{re.escape(each)}\Z" for each in sorted(begun))])
+        self.prefixed_at = (re.compile(parts) if parts else NOTHING).match
+        self.prefix_heads = frozenset(each[:size] for each in self.prefixed for size in range(1, _HEAD + 1))
 
     @cached_property
     def heads(self) -> re.Pattern[str]:
@@ -161,49 +139,54 @@ def _heads(literals: Iterable[str], around: Iterable[str]) -> re.Pattern[str]:
     return re.compile("|".join(branches)) if branches else NOTHING
 
 
+class Standing(NamedTuple):
+    """An opener that stands somewhere.
+
+    name    the tool's name in it as it is written, "" for none, which begins behind `before`
+    prefix  characters of that name that are a prefix
+    """
+
+    literal: str
+    owners: Owners
+    before: int = 0
+    name: str = ""
+    prefix: int = 0
+
+
 class Literals:
     """The openers of a table where tools of some names are declared. Never changes."""
 
-    __slots__ = ("_any", "_begun", "_known", "_names", "_short", "_table", "first", "longest", "spans")
+    __slots__ = ("_any", "_known", "_names", "_prefix_heads", "_short", "_table", "first", "longest", "spans")
 
-    def __init__(self, table: Table, names: Names) -> None:
+    def __init__(self, table: Table, names: ToolNames) -> None:
         self._table, self._names = table, names
         self.first, self.spans = table.first, table.spans
         self.longest = max(table.longest, table.longest_around + names.longest if table.around else 0)
-        # What one begins with: three characters, or fewer where it has no more, or the text.
-        known = {
-            (around.before + name + after)[:_HEAD]
-            for around in table.around_short
-            for name in names.heads
-            for after in around.heads_after
-        }
-        self._short = (*table.short, *(head for head in known if len(head) < _HEAD))
-        self._known = known | {head[:size] for head in known for size in range(len(head))}
-        self._begun = _begun(known)
+        # What one begins with, in the letters of its name: three characters, or fewer where it or the text has no more.
+        known, heads = set[str](), names.heads()
+        for lead, heads_after in table.leads:
+            for head in [(lead + head)[:_HEAD] for head in heads]:
+                known.update((head,) if len(head) == _HEAD else {(head + after)[:_HEAD] for after in heads_after})
+        self._short = tuple(head for head in known if len(head) < _HEAD)
+        self._known = frozenset((*known, *[head[:size] for head in known for size in range(1, len(head))]))
+        self._prefix_heads = table.prefix_heads if names else frozenset()
         self._any: AnyOf | None = None  # of those with names; made when first asked for
 
-    def _each(self, text: str, begin: int) -> Iterator[tuple[str, Owners]]:
+    def standing(self, text: str, begin: int) -> Iterator[Standing]:
         """The openers at `begin`, in no order; one may come twice."""
         literals, around = self._table.literals, self._table.around
         for size in self._table.sizes:
             head = text[begin : begin + size]
             for literal, owners in literals.get(head, ()):
                 if text.startswith(literal, begin):
-                    yield literal, owners
+                    yield Standing(literal, owners)
             for before, after, _, _ in around.get(head, ()):
                 if text.startswith(before, begin):
-                    for name in self._names.at(text, begin + len(before)):
+                    for name, prefix in self._names.at(text, begin + len(before)):
                         behind = begin + len(before) + len(name)
                         for end, owners in after.items():
                             if text.startswith(end, behind):
-                                yield text[begin : behind + len(end)], owners
-
-    def standing(self, text: str, begin: int) -> dict[str, Owners]:
-        """The openers at `begin`, the longest first."""
-        found: dict[str, Owners] = {}
-        for literal, owners in self._each(text, begin):
-            found[literal] = {**found.get(literal, {}), **owners}
-        return {literal: dict(sorted(found[literal].items())) for literal in sorted(found, key=len, reverse=True)}
+                                yield Standing(text[begin : behind + len(end)], owners, len(before), name, prefix)
 
     def may_begin(self, text: str, begin: int) -> bool:
         """Whether an opener may begin at `begin`, by its first characters. This excludes nearly all places."""
@@ -212,11 +195,16 @@ class Literals:
             head in table.shallow or text[begin : begin + _DEEP] in table.deep or len(text) - begin < _DEEP
         ):
             return True
-        return head in self._known or (bool(self._short) and head.startswith(self._short))
+        if head.startswith(table.short):
+            return True
+        spelt = head.translate(MARKS).lower()
+        if spelt in self._known or spelt.startswith(self._short):
+            return True
+        return head in self._prefix_heads and table.prefixed_at(text, begin) is not None
 
     def at(self, text: str, begin: int) -> bool:
         """Whether an opener is at `begin`."""
-        return self.may_begin(text, begin) and next(self._each(text, begin), None) is not None
+        return self.may_begin(text, begin) and next(self.standing(text, begin), None) is not None
 
     def arriving(self, text: str, begin: int) -> bool:
         """Whether the text from `begin` to its end may still become an opener, or a longer one."""
@@ -232,7 +220,7 @@ class Literals:
                 if tail.startswith(before):
                     if self._names.continue_from(tail[len(before) :]):
                         return True
-                    if any(tail[len(before) + len(name) :] in begun for name in self._names.at(tail, len(before))):
+                    if any(tail[len(before) + len(name) :] in begun for name, _ in self._names.at(tail, len(before))):
                         return True
         return False
 
@@ -260,7 +248,8 @@ class Literals:
         if len(text) < _LONG:
             return False
         if self._any is None:
-            self._any = AnyOf((*self._short, *(head for head in self._known if len(head) == _HEAD)))
+            literals = (*self._table.short, *(self._table.prefixed if self._names else ()))
+            self._any = AnyOf(literals, (*self._short, *(each for each in self._known if len(each) == _HEAD)))
         return not (self._table.any.maybe_in(text, at_line=at_line) or self._any.maybe_in(text, at_line=at_line))
 
     def search(self, text: str, start: int, stop: int) -> int:
@@ -293,7 +282,7 @@ class Literals:
         found = search(text, start)
         while found is not None:
             begin = found.start()
-            if end - begin < _HEAD and (text[begin:] in begun or text[begin:] in self._begun):
+            if end - begin < _HEAD and text[begin:] in begun:
                 return begin
             if self.may_begin(text, begin):
                 if self.arriving(text, begin):
@@ -311,7 +300,7 @@ class Literals:
             last = text.rfind("<", begin)
             return last if last >= 0 and self.arriving(text, last) else end
         for match in self.first.finditer(text, begin):
-            if self.arriving(text, match.start()):
+            if self.may_begin(text, match.start()) and self.arriving(text, match.start()):
                 return match.start()
         return end
 

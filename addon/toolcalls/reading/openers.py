@@ -9,15 +9,17 @@ after the first call, the markup of tool results that a model invents (`invented
 """
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache, partial
 from typing import NamedTuple
 
 from toolcalls.reading.invented_results import INVENTED_RESULTS
-from toolcalls.reading.opener_tables import BLANKS, ORDINARY, PROBE, Literals, Names, Owners, Table
+from toolcalls.reading.opener_tables import BLANKS, ORDINARY, PROBE, Literals, Owners, Standing, Table
 from toolcalls.shapes import Dialect, OpenerPlace
 from toolcalls.text.lookalike import LookAlike, LookAlikes, Spellings
 from toolcalls.text.quoting_marks import REASONING_CLOSERS
 from toolcalls.text.scanner import SPACE, Search, past, prefixes_of
+from toolcalls.values.tool_names import ToolNames
 
 MODULE = "functions."  # in front of a tool's name in the header of a call; no prose has such a word with a colon
 # After its first letter, which is in all prose: whether it is that word, or the text ends inside it. A word that
@@ -30,13 +32,15 @@ type Dialects = tuple[Dialect, ...]
 class Opener(NamedTuple):
     """An opener at `start`, with `stray` characters of a leaked word before it that go with it.
 
-    `dialects` may begin with it, the longest literal's first; none do with a mark that opens no call.
+    `dialects` may begin with it, the longest literal's first; none do with a mark that opens no call. `respelt` are the
+    names in it, or in a shorter one at the same place, that mean a declared tool and are not declared.
     """
 
     start: int
     stray: int
     literal: str
     dialects: Dialects
+    respelt: frozenset[str] = frozenset()
 
 
 class _Places:
@@ -130,7 +134,7 @@ class Openers:
         closers: tuple[str, ...] = (),
     ) -> None:
         names = tuple(filter(None, names))
-        ordinary = Names(name for name in names if ORDINARY.fullmatch(name))
+        ordinary = ToolNames(name for name in names if ORDINARY.fullmatch(name))
         self._places = places = _places(
             dialects,
             tuple(name for name in names if not ORDINARY.fullmatch(name)),
@@ -140,6 +144,7 @@ class Openers:
             wrappers=wrappers,
             closers=closers,
         )
+        self._names = ordinary
         self._inline = Literals(places.inline, ordinary)
         self._start = Literals(places.start, ordinary)
         self._message = Literals(places.message, ordinary)
@@ -205,11 +210,13 @@ class Openers:
                 and self.held(text, start, line_start=line_start, message_start=message_start) < begin
             ):
                 return None
-        literal, dialects = _longest([literals.standing(text, begin) for literals in sets])
+        standing = _likely([list(literals.standing(text, begin)) for literals in sets])
+        literal, dialects = _longest([_owners(each) for each in standing])
         stray = 0
         if any(dialect.stray_words for dialect in dialects):
             stray = begin - self._stray(self._places.stray_before, text, start, begin, line_start=line_start)
-        return Opener(begin, stray, literal, dialects)
+        respelt = frozenset({one.name for each in standing for one in each if one.name and one.name not in self._names})
+        return Opener(begin, stray, literal, dialects, respelt)
 
     def arrive(self, text: str, begin: int, *, message_start: bool) -> bool:
         """Whether all from `begin`, the start of a line, to the text's end may become an opener, or a longer one."""
@@ -234,7 +241,7 @@ class Openers:
 
     def resembled(self, literal: str) -> Dialect:
         """The dialect that an opener most likely belongs to."""
-        return next(iter(self._inline.standing(literal, 0)[literal].values()))
+        return next(iter(_owners(self._inline.standing(literal, 0))[literal].values()))
 
     def _first_at(self, text: str, start: int, *, line_start: bool) -> int:
         """Where the first opener of a line begins; len(text) for none.
@@ -301,6 +308,31 @@ class Openers:
 
 
 openers_of = lru_cache(maxsize=64)(Openers)  # the turns of a session share them
+
+
+def _likely(standing: list[list[Standing]]) -> list[list[Standing]]:
+    """The openers at a place, without those whose name has a prefix that another opener there has for its own.
+
+    `functions.` and the like are in front of names in forms that have them as their own.
+    """
+    every = [one for each in standing for one in each]
+    if not any(one.prefix for one in every):
+        return standing
+    own = {one.before + len(one.name) if one.name else len(one.literal) for one in every if not one.prefix}
+    return [[one for one in each if not (one.prefix and _is_own(one, own))] for each in standing]
+
+
+def _is_own(standing: Standing, own: set[int]) -> bool:
+    """Whether another opener ends where the prefix of a name does, or has the name without it."""
+    return standing.before + standing.prefix in own or standing.before + len(standing.name) in own
+
+
+def _owners(standing: Iterable[Standing]) -> dict[str, Owners]:
+    """The dialects of each opener, the longest opener first."""
+    found: dict[str, Owners] = {}
+    for each in standing:
+        found[each.literal] = {**found.get(each.literal, {}), **each.owners}
+    return {literal: dict(sorted(found[literal].items())) for literal in sorted(found, key=len, reverse=True)}
 
 
 def _longest(standing: list[dict[str, Owners]]) -> tuple[str, Dialects]:

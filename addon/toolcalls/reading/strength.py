@@ -17,12 +17,13 @@ from toolcalls.values.toolbox import Toolbox
 # What a call shows:
 #   parameter   at least one declared parameter, unless its tool has none
 #   arguments   the same, or empty arguments that are written (`Sign.empty`)
+#   own         at least one declared parameter, also where its tool has none and whatever the policy takes
 #   required    the values of all required parameters have begun; where it ends before, it is one all the same
 #   complete    all of it is there, with all required parameters
 #   last        nothing but calls is behind it in its message
 #   known       one more sign: nobody else writes what it begins with, the model is known for it, an earlier turn has it
 #   unfenced    it is not JSON in a fence
-Shown = Literal["parameter", "arguments", "required", "complete", "last", "known", "unfenced"]
+Shown = Literal["parameter", "arguments", "own", "required", "complete", "last", "known", "unfenced"]
 
 _FORM: tuple[Shown, ...] = ("parameter", "required")
 _REST: tuple[Shown, ...] = ("parameter", "complete", "last", "known")
@@ -87,9 +88,10 @@ def lacking(name: str, keys: set[str], shown: tuple[Shown, ...], tools: Toolbox)
 
     shown   what it must show (`asked`)
     """
-    if "parameter" not in shown and ("arguments" not in shown or not keys):
+    own = "own" in shown
+    if not own and "parameter" not in shown and ("arguments" not in shown or not keys):
         return None
     declared = tools.keys(name)
-    if not declared or not keys.isdisjoint(declared):
+    if not (declared or own) or not keys.isdisjoint(declared):
         return None
     return "undeclared_arguments" if keys else "no_arguments"

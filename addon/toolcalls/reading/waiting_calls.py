@@ -106,6 +106,6 @@ class WaitingCalls:
             return None
         name, keys = candidate.name or "", {key for key, _ in members(arguments)}
         reason = lacking(name, keys, candidate.asked, self._tools)
-        if reason is not None and not policy.takes(reason):
+        if reason is not None and ("own" in candidate.asked or not policy.takes(reason)):
             return reason
         return None if not asks_all or keys.issuperset(self._tools.required(name)) else "missing_argument"

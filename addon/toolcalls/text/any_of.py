@@ -5,18 +5,22 @@ reads such a text once, and says whether any literal is in it (`bench/whole.py`,
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from toolcalls.text.linear_search import LinearSearch
 
 
 class AnyOf:
-    """Whether a text has any of some literals. Nothing is compiled before it is asked."""
+    """Whether a text has any of some literals. Nothing is compiled before it is asked.
+
+    loosely   literals in lower case, found in any case, with `-`, `_` and blanks inside
+    """
 
     __slots__ = ("_anywhere", "_at_line")
 
-    def __init__(self, literals: Iterable[str]) -> None:
-        pattern = any_literal(sorted(set(literals)))
+    def __init__(self, literals: Iterable[str], loosely: Iterable[str] = ()) -> None:
+        patterns = any_literal(sorted(set(literals))), any_literal(sorted(set(loosely)), _loose)
+        pattern = "|".join(filter(None, patterns))
         self._anywhere = LinearSearch(pattern) if pattern else None
         self._at_line = LinearSearch(rf"[\n\r][ \t]*(?:{pattern})") if pattern else None
 
@@ -26,8 +30,15 @@ class AnyOf:
         return search is not None and search.finds(text) is not False
 
 
-def any_literal(literals: Iterable[str]) -> str:
-    """A pattern for any of them, the longest that stands: shared beginnings are tried once, not once for each."""
+def _loose(char: str) -> str:
+    return f"{f'[{char.upper()}{char}]' if char.isalpha() else re.escape(char)}[-_ ]*"
+
+
+def any_literal(literals: Iterable[str], spelt: Callable[[str], str] = re.escape) -> str:
+    """A pattern for any of them, the longest that stands: shared beginnings are tried once, not once for each.
+
+    spelt   the pattern for a character
+    """
     following: dict[str, list[str]] = {}
     whole = False
     for literal in literals:
@@ -37,6 +48,6 @@ def any_literal(literals: Iterable[str]) -> str:
             whole = True
     if not following:
         return ""
-    branches = [re.escape(first) + any_literal(rest) for first, rest in following.items()]
+    branches = [spelt(first) + any_literal(rest, spelt) for first, rest in following.items()]
     joined = branches[0] if len(branches) == 1 and not whole else f"(?:{'|'.join(branches)})"
-    return f"{joined}?" if whole else joined
+    return f"(?:{joined})?" if whole and spelt is not re.escape else f"{joined}?" if whole else joined

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -11,6 +12,7 @@ from toolcalls.request import Tool
 from toolcalls.values.call_meaning import NOTHING_DECLARED, Declared
 from toolcalls.values.conversion import Types
 from toolcalls.values.schema import declared_keys, parameter_types, required_keys
+from toolcalls.values.tool_names import SEPARATOR, ToolNames, letters
 from toolcalls.values.validation import Validator
 
 _MAX_NEAREST = 20  # names of a reply for which close ones are looked for
@@ -19,15 +21,8 @@ _CLOSE = 0.6  # how alike names must be, from 0 to 1
 
 LOCAL = "local"  # the server of tools that belong to no server (Forge)
 
-_SEPARATOR = re.compile(r"[./:]|__")
-_SPELLING = re.compile(r"[-_ ]+")
 _FEW = 100  # names of tools
 _PLAIN = re.compile(r"\w+")
-
-
-def _letters(name: str) -> str:
-    """A name without what may be spelt otherwise in it."""
-    return _SPELLING.sub("", name).lower() if name.isascii() else name  # other letters look alike, or fold to these
 
 
 def _plain(text: str) -> str:
@@ -85,8 +80,12 @@ class Toolbox:
         return tuple(self._tools)
 
     def __contains__(self, name: str) -> bool:
-        """Whether a tool of this name is declared."""
+        """Whether a tool of this name is declared, or has it as well (`spelt`)."""
         return name in self._tools
+
+    def declares(self, name: str) -> bool:
+        """Whether a tool is declared by this very name."""
+        return name in self._names
 
     def resolve(self, written: str) -> str:
         """The tool that a written name means.
@@ -100,16 +99,25 @@ class Toolbox:
             return name
         name = name.rstrip(":")
         if name not in self._resolved:
-            self._resolved[name] = self._only_close(name) or name.rpartition(":")[2]
+            self._resolved[name] = self._names.meant(name) or name.rpartition(":")[2]
         return self._resolved[name]
 
+    def means_tool(self, written: str) -> bool:
+        """Whether a written name means a declared tool (`resolve`)."""
+        return self.resolve(written) in self._tools
+
     @cached_property
-    def _by_letters(self) -> dict[str, set[str]]:
-        """The tools by the letters of their names."""
-        found: dict[str, set[str]] = {}
-        for tool in self._tools:
-            found.setdefault(_letters(tool), set()).add(tool)
-        return found
+    def _names(self) -> ToolNames:
+        return ToolNames(self._tools)
+
+    def spelt(self, written: Iterable[str]) -> "Toolbox":
+        """The same tools, which have these names as well. Each means one of them (`resolve`)."""
+        names = self._names
+        also = copy(self)
+        also._names = names
+        also._tools = {**self._tools, **{name: self._tools[self.resolve(name)] for name in written}}
+        also._keys, also._types, also._validators, also._declared = {}, {}, {}, {}
+        return also
 
     def may_be_named_in(self, text: str) -> bool:
         """Whether some word of a text may name a tool, however it is spelt (`named_by`): one pass over the text."""
@@ -129,17 +137,10 @@ class Toolbox:
             return word
         if not self._last_parts.intersection(_PLAIN.findall(_plain(word))[-1:]):
             return ""
-        behind = [word[separator.end() :] for separator in _SEPARATOR.finditer(word)]
-        if not any(one in self._tools or _letters(one) in self._by_letters for one in (word, *behind)):
+        behind = [word[separator.end() :] for separator in SEPARATOR.finditer(word)]
+        if not any(one in self._tools or self._names.spelt(one) for one in (word, *behind)):
             return ""
-        return self._only_close(word)
-
-    def _only_close(self, name: str) -> str:
-        """The declared tool of a name that is not declared, "" for none or several."""
-        behind = [name[separator.end() :] for separator in _SEPARATOR.finditer(name)]
-        by_spelling = [self._by_letters.get(_letters(one), set()) for one in (name, *behind)]
-        found = set(behind) & self._tools.keys() or by_spelling[0] or set().union(*by_spelling[1:])
-        return next(iter(found)) if len(found) == 1 else ""
+        return self._names.meant(word)
 
     def nearest(self, name: str) -> tuple[str, ...]:
         """The declared tools whose names come close to one that is not declared, the closest first; three at most.
@@ -147,10 +148,10 @@ class Toolbox:
         Asked for many names, as no model has them, it answers () from some on.
         """
         if name not in self._nearest and len(self._nearest) < _MAX_NEAREST:
-            by_letters = {_letters(tool): tool for tool in reversed(self._tools)}
-            parts = [name, *(name[separator.end() :] for separator in _SEPARATOR.finditer(name))]
-            close = get_close_matches(_letters(parts[-1][:_MAX_LETTERS]), by_letters, cutoff=_CLOSE)
-            self._nearest[name] = tuple(by_letters[letters] for letters in close)
+            by_letters = {letters(tool): tool for tool in reversed(self._tools)}
+            parts = [name, *(name[separator.end() :] for separator in SEPARATOR.finditer(name))]
+            close = get_close_matches(letters(parts[-1][:_MAX_LETTERS]), by_letters, cutoff=_CLOSE)
+            self._nearest[name] = tuple(by_letters[one] for one in close)
         return self._nearest.get(name, ())
 
     def served(self, server: str, tool: str) -> str:

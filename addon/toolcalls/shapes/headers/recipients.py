@@ -29,12 +29,12 @@ def declared(recipient: str, tools: Toolbox) -> str | None:
     """The declared tool that a recipient means, or `PARALLEL`; the words after it may have run together with it."""
     recipient = recipient.rstrip(":,")
     name = recipient.removeprefix(PREFIX)
-    for written in (recipient, name):
-        if written in tools.names or written == PARALLEL:
-            return written
     glued = _GLUED.search(name)
-    name = name[: glued.start()] if glued else name
-    return name if name in tools.names or name == PARALLEL else None
+    names = (recipient, name, name[: glued.start()] if glued else name)
+    if PARALLEL in names:
+        return PARALLEL
+    named = [one for one in names if one in tools] or [one for one in names if tools.means_tool(one)]
+    return named[0] if named else None
 
 
 def parallel_calls(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
@@ -44,5 +44,7 @@ def parallel_calls(scan: Scanner, sink: CallSink, tools: Toolbox) -> Step[bool]:
     for call in calls:
         sink.begin(call.name)
         sink.piece(call.arguments or "{}")
+        for repair in call.repairs:
+            sink.note_repair(repair)
         sink.end()
     return bool(calls)
