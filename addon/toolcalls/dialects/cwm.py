@@ -52,7 +52,7 @@ class _Cwm(Grammar):
             body = yield from scan.space(body + len(label))
             if name not in tools:
                 return False
-        if (yield from object_of(scan, tools.keys(name), body)):
+        if (yield from object_of(scan, tools.keys(name), body)) or (named and (yield from scan.starts("{", body))):
             scan.take(body)
             sink.begin(label)
             if not (yield from own_arguments(scan, sink, (_CLOSER,))):
@@ -66,7 +66,7 @@ class _Cwm(Grammar):
             sink.end()
             return True
         key = _takes_text(tools, name)
-        if not key or (named and (yield from scan.among(("{", "[", '"'), body)) is not None):
+        if not key or (named and (yield from scan.among(("[", '"'), body)) is not None):
             return False
         scan.take(body)
         sink.begin(label)

@@ -22,7 +22,12 @@ _ENDS = ("<|im_end|>\n", "<|im_end|>\r\n", "<|im_end|>", "")
 
 DIALECT = MarkedJson(
     "hyperclova_x",
-    opening=(f"{_ROLE} {_HEADER}", *(f"{end}{role} {_HEADER}" for end in _ENDS[:-1] for role in (_ROLE, "")), _HEADER),
+    opening=(
+        f"{_ROLE} {_HEADER}",
+        *(f"{end}{role} {_HEADER}" for end in _ENDS[:-1] for role in (_ROLE, "")),
+        f" {_HEADER}",
+        _HEADER,
+    ),
     closing=("<|im_end|>", "<|stop|>", "<|endofturn|>"),
     closed=False,
     line="\n",

@@ -35,7 +35,7 @@ _NAMES = (
 )
 
 # Tags that other text has as well: they count only right in front of an object that begins with a key.
-_PLAIN = ("function", "call", "tool", "action", "invoke", "request", "calls", "toolcalls")
+_PLAIN = ("function", "call", "action", "invoke", "request", "calls", "toolcalls")
 _GAPS = ("", " ", "\n", "\n  ", "\n    ")
 
 

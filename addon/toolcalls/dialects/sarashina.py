@@ -27,4 +27,11 @@ class _Sarashina(MarkedJson):
         return python_text(super().write_call(call, tools))
 
 
-DIALECT = _Sarashina("sarashina", opening=("<|tool_calls|>",), closed=False, brackets=("[", "{"), place="anywhere")
+DIALECT = _Sarashina(
+    "sarashina",
+    opening=("<|tool_calls|>",),
+    closed=False,
+    brackets=("[", "{"),
+    place="anywhere",
+    own=frozenset({"single_quotes", "python_literal"}),
+)

@@ -27,6 +27,7 @@ class CallRules:
     closed      the block has a closer; where not, a broken call ends where its brackets are closed
     no_calls    names that stand for no call at all
     keyed       the key of the arguments is the tool's name
+    own         what is no repair here: the form's own spelling, where it is not JSON's
     """
 
     commit: Commit = "name"
@@ -37,6 +38,7 @@ class CallRules:
     closed: bool = True
     no_calls: frozenset[str] = frozenset()
     keyed: bool = False
+    own: frozenset[Repair] = frozenset()
 
 
 class CallBlock:

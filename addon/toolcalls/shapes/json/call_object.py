@@ -109,6 +109,8 @@ class CallObject:
 
     def note_repair(self, name: Repair) -> None:
         """Note a repair on the call, or for it while it has not begun."""
+        if name in self._rules.own:
+            return
         if self.begun:
             self._block.sink.note_repair(name)
         else:
@@ -378,7 +380,7 @@ class CallObject:
                 block.begin(self.written, self.repairs)
                 self.begun = self.given = True
                 self._open = OpenArguments(block.sink.piece)
-                whole = yield from value(block.scan, block.sink, self._open.add, block.unclosed, direct=True)
+                whole = yield from value(block.scan, self, self._open.add, block.unclosed, direct=True)
                 if unescaped:
                     yield from accept(block.scan, '"')  # it may be lost, too
                 return whole
@@ -393,7 +395,7 @@ class CallObject:
             self._pairs.append((key, found.json))
         else:
             self._note_alias(key, rules.arguments)
-        self.repairs += found.repairs
+        self.repairs += [repair for repair in found.repairs if repair not in self._rules.own]
         return True
 
     @property
@@ -421,7 +423,7 @@ class CallObject:
         if not said_again:
             is_name = key in NAMES and found.text is not None
             (self._other_names if is_name else self._pairs).append((key, found.json))
-            self.repairs += found.repairs
+            self.repairs += [repair for repair in found.repairs if repair not in self._rules.own]
         return True
 
     def _kept(self, key: str, bracket: str | None) -> Step[bool]:
@@ -447,7 +449,7 @@ class CallObject:
         if key in STRICT_NAMES and found.text is not None:
             self._text = found.text
             self.name = block.tools.resolve(found.text)
-        self.repairs += found.repairs
+        self.repairs += [repair for repair in found.repairs if repair not in self._rules.own]
         self._pairs.append((key, found.json))
         return True
 

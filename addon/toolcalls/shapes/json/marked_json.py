@@ -43,6 +43,7 @@ class MarkedJson(Grammar):
     arguments    the key of the arguments
     keyed        the key of the arguments is the tool's name
     line         what is between the marks and the body
+    own          what is no repair here, since the model prints Python (`CallRules.own`)
     """
 
     name: str
@@ -57,6 +58,7 @@ class MarkedJson(Grammar):
     arguments: str = "arguments"
     keyed: bool = False
     line: str = ""
+    own: frozenset[Repair] = frozenset()
     stray_words: tuple[str, ...] = ()
     place: OpenerPlace = "line"
 
@@ -126,7 +128,7 @@ class MarkedJson(Grammar):
     def _rules(self) -> CallRules:
         follow = (*self.closing, *self.wrong, *self.opening, _FENCE)
         rules = CallRules(arguments=self.arguments, follow=follow, ends=self.closing, closed=self.closed)
-        return replace(rules, keyed=self.keyed)
+        return replace(rules, keyed=self.keyed, own=self.own)
 
     def _fence(self, scan: Scanner) -> Step[bool]:
         """Take a fence around the body, where one stands. Returns whether."""

@@ -17,6 +17,8 @@ from toolcalls.shapes.words import LEAKED
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.values.toolbox import Toolbox
 
+FOREIGN_END = "foreign_end"  # the closer of another form's wrapper
+
 
 class Block(Protocol):
     """A form whose calls may be in a wrapper."""
@@ -127,7 +129,9 @@ def block_end(scan: Scanner, sink: CallSink, form: Block, *, wrappers: int) -> S
         left -= kind != CALL_END
         if kind != CALL_END:
             sink.leave_open(())
-        if kind == CALL_END or left < 0:
+        if kind == FOREIGN_END:
+            sink.note_repair("wrong_closer" if wrappers else "stray_closer")
+        elif kind == CALL_END or left < 0:
             sink.note_repair(DUPLICATE_CLOSER)
     if not wrappers or left < wrappers:
         return own

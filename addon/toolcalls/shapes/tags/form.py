@@ -204,8 +204,8 @@ class TagForm:
 
     @cached_property
     def ends(self) -> Tags:
-        wrapper_end = (*self.wrapper_ends, *self._foreign_wrapper_end)
-        return Tags(call_end=[self.call_end, *self._foreign_call_end], wrapper_end=wrapper_end)
+        call_end = [self.call_end, *self._foreign_call_end]
+        return Tags(call_end=call_end, wrapper_end=self.wrapper_ends, foreign_end=self._foreign_wrapper_end)
 
     @cached_property
     def damaged_ends(self) -> Tags:
