@@ -11,9 +11,10 @@ Python          from `processors`
 import argparse
 import dataclasses
 import inspect
+import json
 import re
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
@@ -35,10 +36,10 @@ _TYPES = {
     "currency": "text",
     "defaults": "a mapping of the keys below",
     "routes": "a list of [routes](#a-route)",
-    "client": "`auto`, `native`, `text` or the name of a dialect",
-    "upstream": "`auto`, `native`, `text` or the name of a dialect",
-    "client_dialect": "`auto` or the name of a dialect",
-    "dialects": "`auto`, the name of a dialect or a list of names",
+    "client": "`auto`, `native`, `text` or the name or [file](own-dialects.md) of a dialect",
+    "upstream": "`auto`, `native`, `text` or the name or [file](own-dialects.md) of a dialect",
+    "client_dialect": "`auto` or the name or [file](own-dialects.md) of a dialect",
+    "dialects": "`auto`, the name or [file](own-dialects.md) of a dialect or a list of such",
     "allowed_tools": "null or a list of regular expressions",
     "tools": "a list of tools",
     "marker": "a word or a list of words",
@@ -218,6 +219,62 @@ def _members(kind: type) -> Iterator[str]:
         yield f"| `{one.name}` | {_type(hints[one.name])} | {default or 'required'} | {says[one.name]} |".replace(
             r"\\1", r"\1"
         )
+
+
+# What is said of keys that many engines have, where the engine's docstring says no more.
+_OF_ENGINES = {
+    "opening": "what a call begins with",
+    "closing": "what a call ends with",
+    "place": "where what a call begins with counts: `anywhere`, at the start of a `line`, as the whole `message`",
+    "stray_words": "words that models leak alone in front of a call; they go with it",
+    "call": "the element of a call",
+    "parameter": "the element of a parameter",
+    "key": "the element of a parameter's name",
+    "value": "the element of a parameter's value",
+    "between": "what is written between two calls",
+    "header": "the marks between the name and the arguments",
+    "known": "tools that are known though nobody declares them: name to parameters",
+}
+
+
+def keys_of(
+    kind: type, fields: Mapping[str, "dataclasses.Field[typing.Any]"], needed: Sequence[str], contents: Iterable[str]
+) -> Iterator[str]:
+    """The table of an engine's keys."""
+    says = {**_OF_ENGINES}
+    for one in reversed(kind.__mro__):
+        says |= _said_of_fields(one) if one.__module__.startswith("toolcalls.shapes") else {}
+    hints = typing.get_type_hints(kind)
+    yield "| key | takes | default | says |"
+    yield "| --- | --- | --- | --- |"
+    for name, one in fields.items():
+        takes = ", ".join(f"`{word}`" for word in contents) if name == "content" else _taken(hints[name])
+        default = "required" if name in needed else _default_of(one)
+        what = says.get(name, "").replace("()", "[]").replace("|", r"\|")
+        yield f"| `{name}` | {takes} | {default} | {what} |"
+
+
+def _taken(hint: typing.Any) -> str:
+    """What a key of an engine takes."""
+    if hint is str or isinstance(hint, type):
+        return _PLAIN.get(hint, "text")
+    if get_origin(hint) is typing.Literal:
+        return ", ".join(f"`{word}`" for word in get_args(hint))
+    inner = get_args(hint)
+    if get_origin(hint) is tuple and inner == (str, ...):
+        return "a list of texts"
+    if get_origin(hint) is tuple and set(inner) == {str}:
+        return f"a list of {len(inner)} texts"
+    if get_origin(hint) in (typing.Union, UnionType):
+        return " or ".join(_taken(one) for one in inner if one is not NoneType)
+    return "lists in a list" if get_origin(hint) is tuple else "a mapping"
+
+
+def _default_of(one: "dataclasses.Field[typing.Any]") -> str:
+    value = one.default if one.default is not dataclasses.MISSING else None
+    if isinstance(value, str | bool | tuple):
+        return f"`{json.dumps(value, ensure_ascii=False)}`".replace("|", "\\|")
+    return ""
 
 
 def _said_of_fields(kind: type) -> dict[str, str]:

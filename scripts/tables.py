@@ -11,6 +11,8 @@ that are stale are printed, and the exit status is 1. `tests/test_tables.py` hol
 """
 
 import argparse
+import contextlib
+import inspect
 import json
 import re
 import sys
@@ -38,6 +40,7 @@ from toolcalls.insight.vocabulary.words import (
     STATUSES,
 )
 from toolcalls.mitm.metrics.names import METRICS
+from toolcalls.own_dialects.engines import CONTENTS, ENGINES, Unsayable, required, said, settings
 from toolcalls.shapes import Form, Sign
 
 REPO = Path(__file__).parents[1]
@@ -184,6 +187,20 @@ def _strength(sign: Sign) -> str:
     return "; ".join((sign.strength, *others, *known))
 
 
+def _engines() -> Iterator[str]:
+    """The engines of forms in files: what each takes, and the dialects of the package that are data of it."""
+    alike: dict[str, list[str]] = {}
+    for name, dialect in all_dialects().items():
+        with contextlib.suppress(Unsayable):
+            alike.setdefault(said(dialect)[0], []).append(name)
+    for name, engine in ENGINES.items():
+        yield from (f"## `{name}`", "", f"{inspect.getdoc(engine.shape).partition('\n\n')[0]}", "")
+        if name in alike:
+            yield from (f"Such dialects: {', '.join(f'`{one}`' for one in alike[name])}.", "")
+        yield from reference.keys_of(engine.shape, settings(engine), required(engine), CONTENTS)
+        yield ""
+
+
 def _recordings() -> Iterator[str]:
     """The library of recordings: a heading, what it is about, and a table for each of its groups."""
     for number, group in enumerate(yaml.safe_load((REPO / LIBRARY).read_text(encoding="utf-8"))):
@@ -228,6 +245,7 @@ TABLES = (
     Table("docs/python-api.md", "types", reference.python_api),
     Table("docs/dialects.md", "dialects by form", _dialects_by_form),
     Table("docs/dialects.md", "every dialect", _every_dialect),
+    Table("docs/own-dialect-engines.md", "engines", _engines),
     Table("docs/log.md", "log fields", _log_fields),
     Table("docs/commands.md", "conditions", _conditions),
     Table("docs/statuses.md", "statuses", _statuses),

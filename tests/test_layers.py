@@ -47,9 +47,10 @@ ROOMS = """
     requests    <- mending processors wires
     replies     <- ids requests
     config      <- __init__ route text
+    own_dialects <- config writing
     insight     <- __init__ replies
     streams     <- insight
-    flows       <- config streams
+    flows       <- own_dialects streams
     mitm        <- flows
     tools       <- flows
     cli         <- tools
@@ -98,6 +99,7 @@ FILES = {
         | plan waiting | frame_writing known_frames waiting_parts | lanes | exchange
     """,
     "config": "amounts ineffective mistakes | nodes | readers | keys | processors tools | routes",
+    "own_dialects": "engines guesses | trial | draft examples | form_file form_text | installed | loading",
     "insight": """
         any_message exchange_record request_body secret_patterns secret_starts vocabulary
         | damage descriptions redaction | report
@@ -119,8 +121,9 @@ FILES = {
         | hooks | addon
     """,
     "tools": """
-        addon_path arguments check_config completion dialects jobs line_program progress_bar server_urls
-        | archive options run start | cases doctor export judge parse record redact report rewrite serve stats write
+        addon_path arguments check_config completion jobs line_program progress_bar server_urls
+        | archive options run start | cases dialects doctor export judge parse record redact report rewrite serve
+        stats write
         | demo minimise
     """,
 }

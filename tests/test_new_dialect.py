@@ -10,11 +10,11 @@ import pytest
 
 from newdialect import run
 from newdialect.examples import examples, unread, written
-from newdialect.run import all_tries, read_already
-from newdialect.trial import tools_of
 from support.casefiles import read_file
 from support.caseformat import FORMATS
 from toolcalls.dialects import about, all_dialects
+from toolcalls.own_dialects.draft import all_tries, read_already, reading
+from toolcalls.own_dialects.trial import tools_of
 from toolcalls.request import Tool
 from toolcalls.shapes import Call
 
@@ -81,7 +81,7 @@ def test_the_examples_of_all_dialects_under_new_marks_are_never_read_as_somethin
     renamed = re.sub(r"(\[/?)([A-Z]{3})", r"\1ZQ\2", renamed)
     for tools in ((), tools_of([call])):
         fitting = [one for one in all_tries("acme", renamed, tools) if one.trial.fits]
-        readings = {run._reading(one.trial.calls) for one in fitting}
+        readings = {reading(one.trial.calls) for one in fitting}
         assert len(readings) != 1 or same(fitting[0].trial.calls, [call]), fitting[0].candidate.code
 
 

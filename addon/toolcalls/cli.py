@@ -150,6 +150,12 @@ def _parser() -> argparse.ArgumentParser:
 
     dialects = command("dialects", "list the dialects that are known", "  toolcalls dialects --json")
     dialects.add_argument("--json", action="store_true", help="as JSON")
+    dialects.add_argument(
+        "--yaml",
+        metavar="NAME",
+        help="write this one as a file that a configuration can name; exit status 1, with why, where none can say it",
+    )
+    dialects.add_argument("--name", metavar="NEW", help="what the file calls it (default: my_NAME)")
 
     cases = command(
         "cases",

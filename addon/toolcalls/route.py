@@ -197,7 +197,8 @@ class Route:
 
     client, upstream   what each side speaks; "auto" is decided per request from evidence
     client_dialect     the dialect that a text client is written to; None: what its prompt or history shows (`evidence`)
-    dialects           the dialects that are read from an upstream's text; None: all of them
+    dialects           the dialects that are read from an upstream's text; None: all of the package, and `own`
+    own                dialects of the configuration that are read where `dialects` is None
     policy             when text is a call (`policy.py`)
     take               the conditions that do not count here; None: those that the policy drops
     require            what is asked of a call beyond them; None: what the policy asks
@@ -240,6 +241,7 @@ class Route:
     upstream: Side = "auto"
     client_dialect: str | None = None
     dialects: tuple[str, ...] | None = None
+    own: tuple[str, ...] = ()
     policy: PolicyName = "standard"
     take: tuple[Taken, ...] | None = None
     require: tuple[Required, ...] | None = None
@@ -270,6 +272,11 @@ class Route:
     reactors: tuple[Reactor, ...] = ()
     filters: tuple[Filter, ...] = ()
     steering: Literal["reply", "request"] = "reply"
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The dialects that it names, which need show no more than their form."""
+        return self.own if self.dialects is None else self.dialects
 
     @property
     def processes(self) -> bool:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from newdialect.trial import Trial
 from support.caseedits import flow, literal
 from support.caseoutcomes import call_said
+from toolcalls.own_dialects.trial import Trial
 from toolcalls.request import Tool
 from toolcalls.shapes import Call
 

@@ -1,6 +1,6 @@
 """`make dialect NAME=… FROM=reply.txt [TOOLS=tools.json]`: a dialect's file and its cases from a pasted reply.
 
-The reply's form is found by letting every shape try it (`forms`, `trial`). One that reads all calls without a repair,
+The reply's form is found by letting every shape try it (`own_dialects`). One that reads all calls without a repair,
 and would write them just so, becomes the dialect. Where none does, it says which came nearest and why, and writes a
 grammar to be filled in by hand with a case that fails. Where several fit and read different calls, it asks for the
 tools.
@@ -19,11 +19,9 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from newdialect.examples import TRUNCATED, Example, examples, header, unread, written
-from newdialect.forms import Candidate, candidates
-from newdialect.trial import Trial, known, read, tools_of, tried
 from support.caseedits import NotUpdated
 from support.casefiles import CASES, Place, case_file
 from support.caseoutcomes import changes
@@ -31,23 +29,18 @@ from support.caseupdates import Updates
 from support.repository import REPO
 from toolcalls import __version__
 from toolcalls.dialects import all_dialects, chosen
+from toolcalls.own_dialects.draft import Found, all_tries, read_already, reading
+from toolcalls.own_dialects.guesses import Candidate
+from toolcalls.own_dialects.trial import tools_of, tried
 from toolcalls.request import Tool
 from toolcalls.requests.conversation import request_of
 from toolcalls.shapes import Call
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.wires import all_wires
-from toolcalls.writing.writer import calls_in, write
+from toolcalls.writing.writer import write
 
 DIALECTS = REPO / "addon" / "toolcalls" / "dialects"
 PUBLIC = Call("read_file", '{"path": "src/a.ts"}')  # what the examples of all dialects call
-
-
-class Found(NamedTuple):
-    """A dialect with what it made of the text, read with these tools."""
-
-    candidate: Candidate
-    trial: Trial
-    tools: tuple[Tool, ...]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -75,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fitting = [one for one in tries if one.trial.fits]
     if not fitting:
         return _skeleton(given.name, text, tools, tries)
-    readings = sorted({_reading(one.trial.calls) for one in fitting})
+    readings = sorted({reading(one.trial.calls) for one in fitting})
     if len(readings) > 1:
         print("The reply can be read in several ways; give the request's tools (TOOLS=tools.json) to choose one:")
         print("\n".join(f"  {reading}" for reading in readings))
@@ -102,43 +95,12 @@ def _tools(path: Path) -> tuple[Tool, ...]:
     return found
 
 
-def read_already(text: str, tools: tuple[Tool, ...]) -> str:
-    """The dialect that reads all of a text's calls as it is, "" for none."""
-    for name in all_dialects():
-        calls = calls_in(read(text, tools, (name,)))
-        trial = tried(text, tools or tools_of(calls), name)
-        if trial.fits:
-            return name
-    return ""
-
-
-def all_tries(name: str, text: str, tools: tuple[Tool, ...]) -> list[Found]:
-    """Every candidate with what it made of the text, the nearest first."""
-    found = []
-    for candidate in candidates(name, text, tuple(tool.name for tool in tools)):
-        with known(candidate.dialect):
-            declared = tools or tools_of(calls_in(read(text, (), (name,))))
-            found.append(Found(candidate, tried(text, declared, name), declared))
-    return sorted(found, key=lambda one: (not one.trial.fits, -one.trial.taken, len(one.trial.problems)))
-
-
-def _reading(calls: Sequence[Call]) -> str:
-    """Calls in words, without the white space around values: whether that is layout, the first shape that fits says."""
-    said = []
-    for call in calls:
-        values = json.loads(call.arguments).items()
-        plain = {key: value.strip() if isinstance(value, str) else value for key, value in values}
-        said.append(f"{call.name} {json.dumps(plain, ensure_ascii=False)}")
-    return ", ".join(said)
-
-
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
 def _finished(name: str, text: str, found: Found, given_tools: tuple[Tool, ...]) -> int:
     candidate, trial, tools = found
-    with known(candidate.dialect):
-        example = write(name, (PUBLIC,), Toolbox(tools_of((PUBLIC,))))
+    example = write(found.name, (PUBLIC,), Toolbox(tools_of((PUBLIC,))))
     _put(DIALECTS / f"{name}.py", _module(name, candidate, example))
     rows = examples(text, trial)
     last = written(trial)

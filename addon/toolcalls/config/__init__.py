@@ -26,10 +26,20 @@ from toolcalls.config.ineffective import findings
 from toolcalls.config.keys import Keys
 from toolcalls.config.mistakes import MAX_MISTAKES, ConfigError, Mistake, config_error
 from toolcalls.config.nodes import MAX_BYTES, TOO_LARGE, document
-from toolcalls.config.routes import RouteKeys
+from toolcalls.config.routes import OwnDialects, RouteKeys
 from toolcalls.route import Config, Route
 
-__all__ = ["MAX_MISTAKES", "ConfigError", "candidates", "default_path", "load", "parse", "select"]
+__all__ = [
+    "MAX_MISTAKES",
+    "ConfigError",
+    "OwnDialects",
+    "candidates",
+    "default_path",
+    "load",
+    "parse",
+    "select",
+    "text_of",
+]
 
 
 def default_path() -> Path:
@@ -39,8 +49,19 @@ def default_path() -> Path:
     return checkout if checkout.is_file() else package / "_config" / "toolcalls.yaml"
 
 
-def load(path: Path, dialects: Collection[str], wires: Collection[str]) -> Config:
-    """Read a file of at most MAX_BYTES bytes of UTF-8. Raises ConfigError, also when the file cannot be read."""
+def load(path: Path, dialects: Collection[str], wires: Collection[str], own: OwnDialects | None = None) -> Config:
+    """Read a file of at most MAX_BYTES bytes of UTF-8. Raises ConfigError, also when the file cannot be read.
+
+    own   reads what names no dialect of the package; without it, nothing else may be named
+    """
+    text = text_of(path)
+    if not text.strip() and path.is_file():  # an editor may be about to write it: rules must not be lost meanwhile
+        raise config_error(str(path), [Mistake(1, "the file is empty; a configuration begins with `version: 1`")])
+    return parse(text, str(path), dialects, wires, own)
+
+
+def text_of(path: Path) -> str:
+    """What is in a file of at most MAX_BYTES bytes of UTF-8. Raises ConfigError."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -54,19 +75,19 @@ def load(path: Path, dialects: Collection[str], wires: Collection[str]) -> Confi
         raise config_error(str(path), [Mistake(1, f"the file cannot be read: {reason}")]) from error
     if len(data) > MAX_BYTES:
         raise config_error(str(path), [Mistake(1, TOO_LARGE)])
-    if not text.strip() and path.is_file():  # an editor may be about to write it: rules must not be lost meanwhile
-        raise config_error(str(path), [Mistake(1, "the file is empty; a configuration begins with `version: 1`")])
-    return parse(text, str(path), dialects, wires)
+    return text
 
 
-def parse(text: str, source: str, dialects: Collection[str], wires: Collection[str]) -> Config:
+def parse(
+    text: str, source: str, dialects: Collection[str], wires: Collection[str], own: OwnDialects | None = None
+) -> Config:
     """Read YAML text. `source` is the name that mistakes begin with; `dialects` and `wires` are the names that exist,
     in the order in which mistakes list them; they are asked for only where the text needs them.
 
     Empty text gives the default Config. Raises ConfigError and nothing else, whatever the text is.
     """
     keys = Keys()
-    routes = RouteKeys(keys, dialects, wires, Path(source).parent)
+    routes = RouteKeys(keys, dialects, wires, Path(source).parent, own)
     try:
         config = routes.config(document(text))
     except Mistake as mistake:

@@ -19,17 +19,19 @@ class ConfigError(ValueError):
 
 
 class Mistake(Exception):
-    """One mistake on its way to its line in a ConfigError."""
+    """One mistake on its way to its line in a ConfigError. `placed`: its text names the file and the line already."""
 
-    def __init__(self, line: int, text: str) -> None:
+    def __init__(self, line: int, text: str, *, placed: bool = False) -> None:
         super().__init__(text)
         self.line = line
+        self.placed = placed
 
 
 def config_error(source: str, mistakes: list[Mistake]) -> ConfigError:
     """An error for mistakes in one file, or in whatever else `source` names."""
     ordered = sorted(mistakes, key=lambda mistake: mistake.line)
-    return ConfigError(*(_printable(f"{source}:{mistake.line}: {mistake}") for mistake in ordered))
+    said = (str(mistake) if mistake.placed else f"{source}:{mistake.line}: {mistake}" for mistake in ordered)
+    return ConfigError(*map(_printable, said))
 
 
 def _printable(text: str) -> str:

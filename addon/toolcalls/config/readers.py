@@ -197,4 +197,4 @@ def require(node: Node, where: str, *keys: str) -> None:
     """Raise the mistake that names the first of these keys that a mapping lacks."""
     for key in keys:
         if key not in as_mapping(node, where):
-            raise Mistake(node.line, f'{where}: expected the key "{key}"; found none')
+            raise Mistake(node.line, f'{where + ": " if where else ""}expected the key "{key}"; found none')

@@ -4,10 +4,10 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 from toolcalls.config.keys import Keys
-from toolcalls.config.mistakes import Mistake, quote
+from toolcalls.config.mistakes import ConfigError, Mistake, quote
 from toolcalls.config.nodes import Node
 from toolcalls.config.processors import ProcessorKeys
 from toolcalls.config.readers import (
@@ -30,6 +30,8 @@ from toolcalls.config.readers import (
 )
 from toolcalls.config.tools import ToolKeys
 from toolcalls.route import Config, Match, Mended, PolicyName, Price, Required, Route, Side, Taken
+
+_FILES = (".yaml", ".yml")  # by which a file with a dialect is known
 
 
 def _host(node: Node, where: str) -> dict[str, Any]:
@@ -79,12 +81,36 @@ def _price(node: Node, where: str) -> float:
     return float(value)
 
 
-class RouteKeys:
-    """One reading of one document, with the names of the dialects and wires that exist."""
+class OwnDialects(Protocol):
+    """Finds dialects that are none of the package."""
 
-    def __init__(self, keys: Keys, dialects: Collection[str], wires: Collection[str], folder: Path) -> None:
+    def in_file(self, path: Path, name: str | None) -> str:
+        """The dialect in a file, under another name than the file's own if one is given. Raises ConfigError."""
+
+    def installed(self, name: str) -> str | None:
+        """The dialect of this name that an installed package brings; None for none. Raises ConfigError."""
+
+
+class RouteKeys:
+    """One reading of one document, with the names of the dialects and wires that exist.
+
+    folder   from which the paths of files count
+    own      finds dialects that are none of the package; None where there may be none
+    """
+
+    def __init__(
+        self,
+        keys: Keys,
+        dialects: Collection[str],
+        wires: Collection[str],
+        folder: Path,
+        own: OwnDialects | None = None,
+    ) -> None:
         self._keys = keys
         self._dialects = dialects
+        self._folder = folder
+        self._own = own
+        self._brought: set[str] = set()  # the names of those
         self._settings: dict[str, Reader] = {
             "client": self._client,
             "upstream": self._upstream,
@@ -147,10 +173,17 @@ class RouteKeys:
         """The whole document. Routes are built last, because `defaults` may be below them."""
         found = self._keys.read_mapping(root, "", self._top)
         default = replace(Route(), **found.pop("defaults", {}))
-        routes = tuple(replace(default, **settings) for settings in found.pop("routes", ()))
+        routes = tuple(self._reads_own(replace(default, **one)) for one in found.pop("routes", ()))
         currency = found.pop("currency", "")
         prices = tuple(replace(one, currency=currency) for one in found.pop("prices", ()))
-        return Config(routes=routes, default=default, prices=prices, **found)
+        return Config(routes=routes, default=self._reads_own(default), prices=prices, **found)
+
+    def _reads_own(self, route: Route) -> Route:
+        """The route, which reads a dialect of the configuration that its client speaks."""
+        spoken = route.client_dialect
+        if spoken not in self._brought or route.dialects is not None or spoken in route.own:
+            return route
+        return replace(route, own=(*route.own, spoken))
 
     def _version(self, node: Node, where: str) -> dict[str, Any]:
         number("version", 1, 1)(node, where)
@@ -189,23 +222,65 @@ class RouteKeys:
         return Price(**{"model": "*", "input": 0.0, "output": 0.0, **found})
 
     def _client(self, node: Node, where: str) -> dict[str, Any]:
-        side = as_choice(node, where, get_args(Side), " or the name of a dialect", self._dialects)
+        side = self._dialect(node, where, get_args(Side), " or the name or file of a dialect")
         return {"client": side} if side in get_args(Side) else {"client": "text", "client_dialect": side}
 
     def _upstream(self, node: Node, where: str) -> dict[str, Any]:
-        side = as_choice(node, where, get_args(Side), " or the name of a dialect", self._dialects)
+        side = self._dialect(node, where, get_args(Side), " or the name or file of a dialect")
         return {"upstream": side} if side in get_args(Side) else {"upstream": "text", "dialects": (side,)}
 
     def _client_dialect(self, node: Node, where: str) -> dict[str, Any]:
-        name = as_choice(node, where, ("auto",), " or the name of a dialect", self._dialects)
+        name = self._dialect(node, where, ("auto",), " or the name or file of a dialect")
         return {"client_dialect": None if name == "auto" else name}
 
     def _read_dialects(self, node: Node, where: str) -> dict[str, Any]:
         if not isinstance(node.value, list):
-            what = ", the name of a dialect or a list of names"
-            name = as_choice(node, where, ("auto",), what, self._dialects)
-            return {"dialects": None if name == "auto" else (name,)}
+            name = self._dialect(node, where, ("auto",), ", the name or file of a dialect or a list of such")
+            return {"dialects": None, "own": ()} if name == "auto" else {"dialects": (name,)}
         if not node.value:
             raise Mistake(node.line, f'{where}: expected at least one dialect (to read none, set "upstream: native")')
-        names = [as_choice(item, f"{where}[{i}]", self._dialects) for i, item in enumerate(node.value)]
-        return {"dialects": tuple(dict.fromkeys(names))}
+        names = []
+        for i, item in enumerate(node.value):
+            more = ("auto",) if item.value == "auto" else ()
+            names.append(self._dialect(item, f"{where}[{i}]", more or self._dialects))
+        listed = tuple(dict.fromkeys(names))
+        if "auto" not in listed:
+            return {"dialects": listed}
+        own = tuple(name for name in listed if name in self._brought)
+        if len(own) < len(listed) - 1:
+            raise Mistake(node.line, f'{where}: "auto" is all of the package; expected only files beside it')
+        return {"dialects": None, "own": own}
+
+    def _dialect(self, node: Node, where: str, words: Collection[str], or_else: str = "") -> str:
+        """One of the words, or the name of a dialect: of the package, of a file or of an installed package."""
+        own = self._own
+        value = node.value
+        try:
+            if own is not None and isinstance(value, dict):
+                return self._noted(self._in_file(own, node, where))
+            if own is not None and isinstance(value, str) and value.endswith(_FILES):
+                return self._noted(own.in_file(self._folder / value, None))
+            if own is not None and isinstance(value, str) and not (value in words or value in self._dialects):
+                name = own.installed(value)
+                if name is not None:
+                    return self._noted(name)
+        except ConfigError as error:
+            *others, last = error.errors
+            for line in others:
+                self._keys.add_mistake(Mistake(node.line, line, placed=True))
+            raise Mistake(node.line, last, placed=True) from error
+        return as_choice(node, where, words, or_else, self._dialects if or_else else ())
+
+    def _in_file(self, own: OwnDialects, node: Node, where: str) -> str:
+        """A dialect of a file under another name: `{file: PATH, name: NAME}`."""
+        readers: dict[str, Reader] = {
+            "file": setting("file", lambda node, where: as_word(node, where, "a path")),
+            "name": setting("name", lambda node, where: as_word(node, where, "a name")),
+        }
+        found = self._keys.read_mapping(node, where, readers)
+        require(node, where, "file")
+        return own.in_file(self._folder / found.get("file", ""), found.get("name"))
+
+    def _noted(self, name: str) -> str:
+        self._brought.add(name)
+        return name

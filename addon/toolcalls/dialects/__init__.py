@@ -8,6 +8,7 @@ Names come in; `Dialect` objects, which `reading/` and `writing/` use, go out. R
 `grok_xai.py`; `zeroclaw.py` is one without a shape.
 """
 
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
 from inspect import getdoc
@@ -83,10 +84,67 @@ def all_dialects() -> dict[str, Dialect]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class OwnForm:
+    """A dialect that a configuration brings, from a file or from an installed package.
+
+    result   how it writes a tool's result; None: in the words that agents use
+    """
+
+    grammar: Dialect
+    about: About
+    result: str | None = None
+
+
+class OwnName(str):
+    """The name of such a dialect, which carries its form: wherever a route's names go, the form is known there only.
+
+    Names are alike where their forms are; any is like the plain name that verdicts have.
+    """
+
+    __slots__ = ("form",)
+
+    form: OwnForm
+
+    def __new__(cls, name: str, form: OwnForm) -> "OwnName":
+        made = super().__new__(cls, name)
+        made.form = form
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return str.__eq__(self, other) is True and (not isinstance(other, OwnName) or self.form == other.form)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[type["OwnName"], tuple[str, OwnForm]]:
+        return OwnName, (str(self), self.form)
+
+
+def grammar(name: str) -> Dialect:
+    """The dialect of a name. Raises KeyError for an unknown one."""
+    return name.form.grammar if isinstance(name, OwnName) else all_dialects()[name]
+
+
+def declared(name: str, constant: str) -> object:
+    """What the dialect's file declares under another name than `DIALECT` and `ABOUT`; None for nothing.
+
+    Raises KeyError for an unknown dialect.
+    """
+    if isinstance(name, OwnName):
+        return name.form.result if constant == "RESULT" else None
+    grammar(name)
+    return getattr(import_module(f"{__name__}.{name}"), constant, None)
+
+
 def about(name: str) -> About:
-    """What the dialect's file declares as `ABOUT`."""
-    declared: About = import_module(f"{__name__}.{name}").ABOUT
-    return declared
+    """What is known of a dialect: what its file declares as `ABOUT`."""
+    if isinstance(name, OwnName):
+        return name.form.about
+    known: About = import_module(f"{__name__}.{name}").ABOUT
+    return known
 
 
 @cache
@@ -104,17 +162,17 @@ def summary(name: str) -> str:
     return " ".join(paragraph.split()).removeprefix(f"`{name}`: ")
 
 
-@cache
-def chosen(names: tuple[str, ...] | None, *, alone: bool = False) -> tuple[Dialect, ...]:
-    """The dialects named, in that order, each with those that are read with it, unless it is `alone`; all for None.
+@lru_cache(maxsize=256)
+def chosen(names: tuple[str, ...] | None, own: tuple[str, ...] = (), *, alone: bool = False) -> tuple[Dialect, ...]:
+    """The dialects named, in that order, each with those that are read with it, unless it is `alone`.
 
-    Raises KeyError for an unknown name.
+    None is all of the package; in front of them come those of the configuration in `own`. Raises KeyError for an
+    unknown name.
     """
-    known = all_dialects()
     if names is None:
-        return tuple(sorted(known.values(), key=_turn))
+        return (*map(grammar, own), *sorted(all_dialects().values(), key=_turn))
     read = names if alone else [each for name in names for each in (name, *_READ_WITH.get(name, ()))]
-    return tuple(known[each] for each in dict.fromkeys(read))
+    return tuple(map(grammar, dict.fromkeys(read)))
 
 
 def _turn(dialect: Dialect) -> int:
@@ -138,6 +196,7 @@ def configured(
     names: tuple[str, ...] | None,
     markers: tuple[str, ...],
     max_payload_chars: int,
+    own: tuple[str, ...] = (),
     *,
     structured: bool,
     alone: bool,
@@ -148,11 +207,11 @@ def configured(
                  a whole message are left out
     alone        each dialect is read without those that are read with it
     """
-    dialects = chosen(names, alone=alone)
+    dialects = chosen(names, own, alone=alone)
     if structured:
         dialects = tuple(each for each in dialects if each.place != "message" and not isinstance(each, Marker))
-    own = Marker(markers=markers, max_payload_chars=max_payload_chars)
-    return Dialects(own if isinstance(each, Marker) else each for each in dialects)
+    marker = Marker(markers=markers, max_payload_chars=max_payload_chars)
+    return Dialects(marker if isinstance(each, Marker) else each for each in dialects)
 
 
 def replaces_native(dialect: Dialect) -> bool:

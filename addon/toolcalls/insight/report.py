@@ -69,7 +69,7 @@ def make_report(exchange: Exchange, *, model: str = "") -> dict[str, Any]:
         "kind": decision.kind,
         "client": decision.client,
         "upstream": decision.upstream,
-        "dialect": decision.dialect,
+        "dialect": decision.dialect and str(decision.dialect),
         "evidence": list(decision.evidence),
         "policy": exchange.call_policy.route.policy,
         "model": model,

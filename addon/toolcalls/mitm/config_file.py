@@ -12,6 +12,7 @@ from pathlib import Path
 from stat import S_IWOTH
 
 from toolcalls import config
+from toolcalls.config import OwnDialects
 from toolcalls.route import Config, PolicyName, Route
 
 logger = logging.getLogger(__name__)
@@ -49,13 +50,50 @@ def _wires() -> Collection[str]:
 
 _DIALECTS, _WIRES = _Names(_dialects), _Names(_wires)
 
+type _Stamp = tuple[int, int] | None
+
+
+def _stamp(path: Path) -> _Stamp:
+    """Modification time in nanoseconds and size; None for a file that cannot be read."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size
+
+
+class _OwnDialects:
+    """Finds dialects of files and of installed packages, once a configuration names one.
+
+    stamps   of the files, from before they were read
+    """
+
+    def __init__(self) -> None:
+        self.stamps: dict[Path, _Stamp] = {}
+        self._found: OwnDialects | None = None
+
+    def in_file(self, path: Path, name: str | None) -> str:
+        self.stamps.setdefault(path, _stamp(path))
+        return self._loading().in_file(path, name)
+
+    def installed(self, name: str) -> str | None:
+        return self._loading().installed(name)
+
+    def _loading(self) -> OwnDialects:
+        if self._found is None:
+            from toolcalls.own_dialects.loading import Loading  # noqa: PLC0415 - see `_Names`
+
+            self._found = Loading()
+        return self._found
+
 
 class ConfigFile:
     """One file, or for "" the one that ships with the package. Raises ConfigError for an invalid one."""
 
     def __init__(self, option: str) -> None:
         self.path = Path(option).expanduser() if option else config.default_path()
-        self._stamp = self._file_stamp()
+        self._stamp = _stamp(self.path)
+        self._beside: dict[Path, _Stamp] = {}  # the files of its dialects
         self._looked = time.monotonic()
         self._config = self._load()
         self._policies: dict[str, PolicyName] = {}
@@ -87,8 +125,8 @@ class ConfigFile:
         if now - self._looked < _INTERVAL:
             return self._config
         self._looked = now
-        stamp = self._file_stamp()
-        if stamp != self._stamp:
+        stamp = _stamp(self.path)
+        if stamp != self._stamp or any(_stamp(path) != was for path, was in self._beside.items()):
             self._stamp = stamp
             try:
                 self._config = self._load()
@@ -99,7 +137,11 @@ class ConfigFile:
         return self._config
 
     def _load(self) -> Config:
-        loaded = config.load(self.path, _DIALECTS, _WIRES)
+        own = _OwnDialects()
+        try:
+            loaded = config.load(self.path, _DIALECTS, _WIRES, own)
+        finally:  # a mistake in one of them is looked for again when that file changes
+            self._beside = {path: stamp for path, stamp in own.stamps.items() if path != self.path}
         if any(route.reactors for route in (*loaded.routes, loaded.default)):
             self._load_reactors(loaded)
         for warning in loaded.warnings:
@@ -120,11 +162,3 @@ class ConfigFile:
             return bool(self.path.stat().st_mode & S_IWOTH)
         except OSError:
             return False
-
-    def _file_stamp(self) -> tuple[int, int] | None:
-        """Modification time in nanoseconds and size; None for a file that cannot be read."""
-        try:
-            stat = self.path.stat()
-        except OSError:
-            return None
-        return stat.st_mtime_ns, stat.st_size

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from toolcalls.dialects import all_dialects
+from toolcalls.dialects import all_dialects, grammar
 from toolcalls.processors.careless_xml import without_marks
 from toolcalls.processors.json_members import Members, members_of
 from toolcalls.shapes.json.marked_json import MarkedJson
@@ -85,7 +85,7 @@ class Tags:
     """Finds the tags of a client's dialects. `tools`: what the request declares, `ruled`: the names that rules say."""
 
     def __init__(self, dialects: Sequence[str], tools: Toolbox, ruled: Sequence[str]) -> None:
-        forms = [form for name, form in all_dialects().items() if name in dialects or not dialects]
+        forms = list(map(grammar, sorted(dialects or all_dialects())))
         self._tools = tools
         self._names = tuple(dict.fromkeys((*ruled, *tools.names)))
         self._known: dict[str, frozenset[str]] = {}

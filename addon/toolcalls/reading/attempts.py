@@ -49,7 +49,7 @@ class Attempts:
         self._tools = tools
         call_policy = ledger.call_policy
         self._first = call_policy.first
-        self._named = frozenset(call_policy.route.dialects or ())  # the route means these, whoever the client is
+        self._named = frozenset(call_policy.route.named)  # the route means these, whoever the client is
         self._takes_inline = call_policy.takes("inline")
         self._own_line = call_policy.requires("line_start")  # of special tokens, too
         # A route that names such a dialect means it.

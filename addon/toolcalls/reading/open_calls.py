@@ -55,7 +55,7 @@ def open_text_of(
     """
     if not tools.names or not call_policy.open_calls:
         return None
-    dialects = _whole_messages(call_policy.route.dialects)
+    dialects = _whole_messages(call_policy.route.dialects, call_policy.route.own)
     if not dialects:
         return None
 
@@ -76,9 +76,9 @@ def open_text_of(
 
 
 @lru_cache(256)  # each reply asks, and routes are few
-def _whole_messages(names: tuple[str, ...] | None) -> tuple[str, ...]:
+def _whole_messages(names: tuple[str, ...] | None, own: tuple[str, ...]) -> tuple[str, ...]:
     """The dialects among these whose call must be the whole message."""
-    return tuple(one.name for one in chosen(names) if one.place == "message")
+    return tuple(one.name for one in chosen(names, own) if one.place == "message")
 
 
 class OpenCalls:

@@ -137,7 +137,7 @@ class CallPolicy:
 
     def asks(self, dialect: str, sign: Sign, opener: str) -> tuple[Shown, ...]:
         """What a call of this dialect, with this sign and opener, must show beyond the conditions."""
-        named = dialect in self.first or (self.route.dialects is not None and dialect in self.route.dialects)
+        named = dialect in self.first or dialect in self.route.named
         return () if named or self.takes("weak_sign") else asked(self.route.policy, sign, opener)
 
     def emits_incomplete(self, dialect: str) -> bool:

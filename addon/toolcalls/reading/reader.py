@@ -78,6 +78,7 @@ class Reader:
             route.dialects,
             route.marker,
             route.max_payload_chars,
+            route.own,
             structured=call_policy.answers_in_json,
             alone=call_policy.alone,
         )

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from toolcalls.dialects import about
+from toolcalls.dialects import OwnName, about
 from toolcalls.events import Reason
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request
@@ -126,8 +126,10 @@ def decide(
     elif recognised is not None and any(recognised.startswith(f"{pattern} (") for pattern in patterns):
         agent = recognised
         found.append(f"the client matched {recognised} in an earlier request of this session")
-    taught = taught_in(request.system)
-    used = used_in(request.assistant[-_TURNS:], request.system)
+    known = (*route.named, *filter(None, (route.client_dialect,)))
+    own = tuple(name for name in dict.fromkeys(known) if isinstance(name, OwnName))
+    taught = taught_in(request.system, own)
+    used = used_in(request.assistant[-_TURNS:], request.system, own)
     if taught:
         found.append(f"the system prompt teaches {_any_of(taught)}")
     if used:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import import_module
 
-from toolcalls.dialects import FIRST, LAST, all_dialects
+from toolcalls.dialects import FIRST, LAST, all_dialects, grammar
 from toolcalls.events import Verdict
 from toolcalls.reading.policy import TAKE, CallPolicy
 from toolcalls.reading.reader import Reader
@@ -53,14 +53,24 @@ class _Fit:
     distance: int
 
 
-def taught_in(prompt: str) -> tuple[str, ...]:
-    """The dialects that a system prompt teaches: () for none, several where it may be any of them."""
-    return _taught_in(prompt[:_TEXT])
+def taught_in(prompt: str, own: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The dialects that a system prompt teaches: () for none, several where it may be any of them.
+
+    own   those of the configuration, which are tried with those of the package
+    """
+    return _named(_taught_in(prompt[:_TEXT], own), own)
 
 
-def used_in(replies: Iterable[str], prompt: str) -> tuple[str, ...]:
+def used_in(replies: Iterable[str], prompt: str, own: tuple[str, ...] = ()) -> tuple[str, ...]:
     """The dialects of the calls in the model's earlier replies, as in `taught_in`. `prompt` may declare the tools."""
-    return _in_common([group for reply in replies for group in _used_in(reply[:_TEXT], prompt[:_TEXT])])
+    found = [group for reply in replies for group in _used_in(reply[:_TEXT], prompt[:_TEXT], own)]
+    return _named(_in_common(found), own)
+
+
+def _named(found: Iterable[str], own: Sequence[str]) -> tuple[str, ...]:
+    """Dialects by the names that routes know them by; those of the configuration before others that read the same."""
+    names = tuple(next((one for one in own if one == name), name) for name in found)
+    return tuple(name for name in names if name in own) or names
 
 
 def begins_with_call(text: str, tools: Toolbox) -> bool:
@@ -75,7 +85,7 @@ def begins_with_call(text: str, tools: Toolbox) -> bool:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _taught_in(prompt: str) -> tuple[str, ...]:
+def _taught_in(prompt: str, own: tuple[str, ...]) -> tuple[str, ...]:
     possible = _words_in(prompt)
     text = prompt if possible.isdisjoint(_PLACEHOLDERS) else _filled_in(prompt)
     tools = _tools_of(prompt)
@@ -86,24 +96,26 @@ def _taught_in(prompt: str) -> tuple[str, ...]:
         if dialect.place != "message" and not present.isdisjoint(dialect.openers(tools.names))
         for fit in _fits(dialect, text, tools)
     ]
+    found += [fit for name in own for fit in _fits(grammar(name), text, tools)]
     words = [(name,) for name, taught in _taught().items() if taught in possible and taught.search(prompt) is not None]
     return _in_common([*map(_best, _places(found)), *words])
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _used_in(reply: str, prompt: str) -> tuple[tuple[str, ...], ...]:
+def _used_in(reply: str, prompt: str, own: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     tools = _tools_of(prompt)
-    if not may_hold_calls(reply, tools):
+    if not own and not may_hold_calls(reply, tools):
         return ()
-    route = Route(max_buffer_bytes=4 * _TEXT, take=(*TAKE["standard"], "weak_sign"))
+    route = Route(own=own, max_buffer_bytes=4 * _TEXT, take=(*TAKE["standard"], "weak_sign"))
     reader = Reader(CallPolicy(route, Request(), allow_undeclared=True), tools=tools)
     events = [*reader.feed(reply), *reader.finish(cut=False)]
     lifted = [event for event in events if isinstance(event, Verdict) and event.status == "lifted"]
+    asked = (*all_dialects().values(), *map(grammar, own))
     groups = []
     end = 0
     for verdict in lifted:
         if reply[end : verdict.start].strip() or not end:  # calls side by side are one block
-            fits = (_fit_at(dialect, reply, verdict.start, tools) for dialect in all_dialects().values())
+            fits = (_fit_at(dialect, reply, verdict.start, tools) for dialect in asked)
             groups.append(_best([fit for fit in fits if fit is not None]) or (verdict.dialect or "",))
         end = verdict.end
     return tuple(groups)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from toolcalls.config import ConfigError, default_path, load
 from toolcalls.dialects import all_dialects
+from toolcalls.own_dialects.loading import Loading
 from toolcalls.streams import encode, print_error, write_output
 from toolcalls.wires import all_wires
 
@@ -12,7 +13,7 @@ from toolcalls.wires import all_wires
 def run(arguments: Namespace) -> int:
     path = default_path() if arguments.file is None else Path(arguments.file)
     try:
-        config = load(path, all_dialects(), all_wires())
+        config = load(path, all_dialects(), all_wires(), Loading())
     except ConfigError as wrong:
         for mistake in wrong.errors:
             print_error("toolcalls check-config", mistake)

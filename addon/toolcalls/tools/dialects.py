@@ -11,12 +11,16 @@ from textwrap import wrap
 
 from toolcalls.dialects import about, all_dialects, summary
 from toolcalls.events import CallStart
+from toolcalls.own_dialects.engines import Unsayable
+from toolcalls.own_dialects.form_file import check_name
+from toolcalls.own_dialects.form_text import dialect_text
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
-from toolcalls.streams import as_json, write_line
+from toolcalls.streams import BadInput, as_json, encode, print_error, write_line, write_output
+from toolcalls.tools.options import one_of
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.writer import write
 
@@ -24,11 +28,28 @@ _SAMPLE = Call("read_file", '{"path":"a.txt"}')
 
 
 def run(arguments: Namespace) -> int:
+    if arguments.yaml is not None:
+        return _yaml(one_of(arguments.yaml, all_dialects(), "--yaml"), arguments.name)
     if arguments.json:
         write_line(as_json([_record(name) for name in all_dialects()], pretty=sys.stdout.isatty()))
         return 0
     for line in _table():
         write_line(line)
+    return 0
+
+
+def _yaml(name: str, known_as: str | None) -> int:
+    """Write a dialect of the package as a file that brings it under another name."""
+    known_as = known_as or f"my_{name}"
+    wrong = check_name(known_as, all_dialects())
+    if wrong is not None:
+        raise BadInput(f"--{wrong}")
+    try:
+        text = dialect_text(name, known_as)
+    except Unsayable as why:
+        print_error("toolcalls dialects", f"{name} cannot be said as a file: {why}")
+        return 1
+    write_output(encode(text))
     return 0
 
 

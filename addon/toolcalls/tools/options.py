@@ -11,6 +11,7 @@ from typing import Any, get_args
 from toolcalls.config import ConfigError, default_path, load
 from toolcalls.config.mistakes import did_you_mean
 from toolcalls.dialects import all_dialects
+from toolcalls.own_dialects.loading import Loading
 from toolcalls.request import Tool
 from toolcalls.requests.conversation import Conversation, conversation_of
 from toolcalls.route import Config, Mended, PolicyName, Side
@@ -80,7 +81,24 @@ def dialects_of(value: object, where: str = "dialect") -> tuple[str, ...] | None
     if value is None or value == "auto":
         return None
     names = value if isinstance(value, list) else [value]
-    return tuple(one_of(name, all_dialects(), where, "auto") for name in names)
+    return tuple(dialect_of(name, where, "auto") for name in names)
+
+
+def dialect_of(value: object, where: str, *more: str) -> str:
+    """The name of a dialect of the package, or of one in a file (`PATH.yaml`) or of an installed package.
+
+    more   words that may stand in its place
+    """
+    if not isinstance(value, str) or value in more or value in all_dialects():
+        return one_of(value, all_dialects(), where, *more)
+    loading = Loading()
+    try:
+        if value.endswith((".yaml", ".yml")):
+            return loading.in_file(Path(value), None)
+        found = loading.installed(value)
+    except ConfigError as wrong:
+        raise BadInput(f"{where}: {wrong.errors[0]}") from wrong
+    return one_of(value, all_dialects(), where, *more) if found is None else found
 
 
 def policy_of(value: object) -> PolicyName:
@@ -91,7 +109,7 @@ def policy_of(value: object) -> PolicyName:
 
 def side_of(value: object, where: str) -> tuple[Side, str | None]:
     """What a side speaks, and the dialect if the value names one; a dialect's name means text in that dialect."""
-    name = one_of(value, (*SIDES, *all_dialects()), where)
+    name = one_of(value, SIDES, where) if value in SIDES else dialect_of(value, where, *SIDES)
     return next(((side, None) for side in SIDES if side == name), ("text", name))
 
 
@@ -120,7 +138,7 @@ def patterns_of(value: object) -> tuple[str, ...] | None:
 def configuration(path: str | None) -> Config:
     """The configuration in a file, or the one that ships. Raises BadInput with its first mistake."""
     try:
-        return load(default_path() if path is None else Path(path), all_dialects(), all_wires())
+        return load(default_path() if path is None else Path(path), all_dialects(), all_wires(), Loading())
     except ConfigError as wrong:
         raise BadInput(wrong.errors[0]) from wrong
 

@@ -10,7 +10,7 @@ from toolcalls.request import Tool
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.streams import BadInput, encode, input_name, print_error, read_json, write_output
 from toolcalls.tools.jobs import Job, run_jobs
-from toolcalls.tools.options import one_of, read_tools, tools_of
+from toolcalls.tools.options import dialect_of, read_tools, tools_of
 from toolcalls.values.conversion import quote
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.behind import behind
@@ -31,15 +31,14 @@ class _Object(list[tuple[str, Any]]):
 
 def run(arguments: Namespace) -> int:
     tools = read_tools(arguments.tools)
-    if arguments.dialect is not None:
-        one_of(arguments.dialect, all_dialects(), "--dialect")
+    dialect = None if arguments.dialect is None else dialect_of(arguments.dialect, "--dialect")
     if arguments.jsonl:
-        return run_jobs("toolcalls write", arguments.file, lambda job: _job(job, arguments.dialect, tools))
+        return run_jobs("toolcalls write", arguments.file, lambda job: _job(job, dialect, tools))
     document = read_json(arguments.file)
     if document.lstrip().startswith("["):
         document = f'{{"calls": {document}}}'
     try:
-        text = _written(Job(document), arguments.dialect, tools)
+        text = _written(Job(document), dialect, tools)
     except Unwritable as refusal:
         print_error("toolcalls write", str(refusal))
         return 1
@@ -57,7 +56,7 @@ def _job(job: Job, dialect: str | None, tools: tuple[Tool, ...]) -> dict[str, An
 
 
 def _written(job: Job, dialect: str | None, tools: tuple[Tool, ...]) -> str:
-    name = one_of(job.value("dialect"), all_dialects(), "dialect") if "dialect" in job else dialect
+    name = dialect_of(job.value("dialect"), "dialect") if "dialect" in job else dialect
     if name is None:
         raise BadInput(f"dialect: none was named; known are {', '.join(all_dialects())}")
     declared = Toolbox(tools_of(job.value("tools")) if "tools" in job else tools)

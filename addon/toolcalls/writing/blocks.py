@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from toolcalls.dialects import all_dialects
+from toolcalls.dialects import grammar
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.writer import stands, write
@@ -159,7 +159,7 @@ def alike(text: str) -> str:
 
 def _written(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
     try:
-        return all_dialects()[dialect].write(calls, tools)
+        return grammar(dialect).write(calls, tools)
     except Unwritable:
         raise
     except ValueError as error:

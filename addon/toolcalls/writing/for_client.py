@@ -8,9 +8,8 @@ A call is therefore written only if no value holds a tag that ends it; in JSON t
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 
-from toolcalls.dialects import all_dialects
+from toolcalls.dialects import declared, grammar
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.conversion import members, quote, to_text
 from toolcalls.values.toolbox import Toolbox
@@ -88,13 +87,13 @@ def _foreign_tag(dialect: str, call: Call) -> str | None:
 
 def _to_last(dialect: str, call: Call) -> Sequence[str]:
     """The parameters of the tool whose values the dialect's clients read up to the last closing tag."""
-    read: Mapping[str, Sequence[str]] = getattr(import_module(f"toolcalls.dialects.{dialect}"), "TO_LAST_CLOSER", {})
-    return read.get(call.name, ())
+    read = declared(dialect, "TO_LAST_CLOSER")
+    return read.get(call.name, ()) if isinstance(read, Mapping) else ()
 
 
 def _tags(dialect: str, call: Call, tools: Toolbox) -> Counter[str]:
     """The closing tags in the text of a call, without those that CDATA hides from a reader of XML."""
-    text = all_dialects()[dialect].write([call], tools)
+    text = grammar(dialect).write([call], tools)
     if "<![CDATA[" not in call.arguments:
         text = _CDATA.sub("", text)
     return Counter(_TAG.findall(text))

@@ -10,9 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib import import_module
 
-from toolcalls.dialects import all_dialects
+from toolcalls.dialects import declared
 from toolcalls.request import Tool
 from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.conversion import quote
@@ -32,8 +31,7 @@ _SECTIONS = frozenset({"tagged", "morph_xml"})
 
 def template(dialect: str) -> str:
     """How results are written in a dialect, with the places `{name}`, `{id}` and `{text}`."""
-    all_dialects()[dialect]
-    return str(getattr(import_module(f"toolcalls.dialects.{dialect}"), "RESULT", _AGENTS))
+    return str(declared(dialect, "RESULT") or _AGENTS)
 
 
 def result(dialect: str, name: str, text: str, id_: str = "") -> str:

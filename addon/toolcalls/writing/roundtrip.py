@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from toolcalls.dialects import UNLIKELY, all_dialects
+from toolcalls.dialects import UNLIKELY, grammar
 from toolcalls.events import (
     CallEnd,
     CallPiece,
@@ -60,6 +60,10 @@ class ClientText:
     def is_own(self, dialect: str | None) -> bool:
         """Whether the client may read this dialect."""
         return dialect in self.dialects if self.dialects else bool(dialect)
+
+    def named(self, dialect: str) -> str:
+        """The name by which a dialect is known that was read: the route's own, where it is one of the client's."""
+        return next((own for own in self.dialects if own == dialect), dialect)
 
 
 class RoundTrip:
@@ -150,7 +154,7 @@ class RoundTrip:
             self._remade = not event.dialect
             self._unlikely = event.dialect in UNLIKELY
             if event.dialect and self._own:
-                self._run_dialect = event.dialect
+                self._run_dialect = self.client.named(event.dialect)
             if self._own and not own:
                 self._left[event.index] = "other_dialect"
             self._streaming = self._own and not self._call_missing and self._block is None
@@ -371,7 +375,7 @@ class RoundTrip:
         It is where it begins more like a block of its own than like one more call of the block that is open.
         """
         dialect, block = self._run_dialect, self._block
-        if block is None or block.dialect != dialect or all_dialects()[dialect].place == "message":
+        if block is None or block.dialect != dialect or grammar(dialect).place == "message":
             return False
         text = "".join(self._markup)
         try:
@@ -413,4 +417,4 @@ class RoundTrip:
             repairs = () if verdict.index is None else self._repairs.pop(verdict.index, ())
             read_as = None if verdict.index is None else self._read_as.pop(verdict.index, None)
             lowered = msgspec.structs.replace(verdict, status="lowered", repairs=(*verdict.repairs, *repairs))
-            yield msgspec.structs.replace(lowered, dialect=read_as) if read_as else lowered
+            yield msgspec.structs.replace(lowered, dialect=str(read_as)) if read_as else lowered

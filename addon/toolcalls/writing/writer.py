@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from operator import itemgetter
 
-from toolcalls.dialects import all_dialects
+from toolcalls.dialects import grammar
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Repair, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
@@ -26,7 +26,7 @@ _IN_ATTRIBUTE = re.compile(r"""(<[^\s<>]+)\s+([^\s=<>]+)\s*=\s*["']?""")  # a ta
 def write(dialect: str, calls: Sequence[Call], tools: Toolbox) -> str:
     """`calls` as text in `dialect`. Raises `Unwritable` with the reason for what the dialect cannot hold."""
     try:
-        text = all_dialects()[dialect].write(calls, tools)
+        text = grammar(dialect).write(calls, tools)
     except Unwritable:
         raise
     except ValueError as error:
@@ -90,9 +90,8 @@ def stands(dialect: str, text: str, calls: Sequence[Call], tools: Toolbox) -> bo
 
 def reads(dialect: str, text: str, call: Call, tools: Toolbox) -> bool:
     """Whether a client that reads `dialect` finds this call in `text`, and no other."""
-    grammar = all_dialects()[dialect]
     take: tuple[Taken, ...] = (
-        ("undeclared", "escaped") if grammar.place == "message" else ("undeclared", "escaped", "inline")
+        ("undeclared", "escaped") if grammar(dialect).place == "message" else ("undeclared", "escaped", "inline")
     )
     found = calls_in(_events(dialect, text, tools, take))
     try:
@@ -107,7 +106,7 @@ def begins(dialect: str, text: str, name: str, tools: Toolbox) -> bool:
     Where an attribute names it, others may be beside that one, and its quotes are any.
     """
     try:
-        written = all_dialects()[dialect].write([Call(name, "{}")], tools)
+        written = grammar(dialect).write([Call(name, "{}")], tools)
     except ValueError:  # what a dialect cannot hold, too
         return False
     at = written.find(name)

@@ -9,7 +9,7 @@ from itertools import groupby
 
 import msgspec
 
-from toolcalls.dialects import all_dialects
+from toolcalls.dialects import grammar
 from toolcalls.events import (
     FUNCTION_FORMS,
     CallEnd,
@@ -63,7 +63,7 @@ class Write(Stage):
         self._before = TextBefore(place, structured=structured)  # what the client has
         self._trip = self.round_trip()
         # Texts of our own, for a client whose calls are a whole message: there they are alone or not at all.
-        alone = client.dialect is not None and all_dialects()[client.dialect].place == "message"
+        alone = client.dialect is not None and grammar(client.dialect).place == "message"
         self._texts: list[str] | None = [] if alone else None
 
     def round_trip(self) -> RoundTrip:
@@ -301,6 +301,6 @@ class Write(Stage):
         call = self._calls.natives.pop(index)
         defects = defects_of(call.name, call.arguments, self._tools, undeclared=True)
         reason = defects[0].code if defects else None
-        dialect = self._client.dialect
+        dialect = self._client.dialect and str(self._client.dialect)
         verdict = Verdict("lowered", reason, dialect, call.name, 0, 0, repairs, call.index, defects=defects)
         return self._calls.mark(index, verdict)

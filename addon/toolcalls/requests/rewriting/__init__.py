@@ -40,12 +40,12 @@ def rewrite(
     names   those of calls that only their results mention, by their ids
     """
     route = call_policy.route
-    spoken = route.dialects[0] if route.dialects else _DEFAULT_DIALECT
+    spoken = route.named[0] if route.named else _DEFAULT_DIALECT
     if decision.kind == "lift":
         is_text = decision.upstream == "text"
         return lower(conversation, spoken, route, names) if is_text else lift_leaked_calls(conversation, call_policy)
     if decision.kind == "lower" and decision.dialect:
         return lift(conversation, decision.dialect, route.tools, one_call=decision.one_call)
-    if decision.kind == "roundtrip" and decision.dialect and route.dialects and spoken != decision.dialect:
+    if decision.kind == "roundtrip" and decision.dialect and route.named and spoken != decision.dialect:
         return translate(conversation, decision.dialect, spoken, route)
     return Rewritten(conversation)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from toolcalls.dialects import all_dialects
+from toolcalls.dialects import grammar
 from toolcalls.requests.conversation import Block, PastCall, Result, Text, Turn
 from toolcalls.route import Route
 from toolcalls.shapes import Call, Unwritable
@@ -55,7 +55,7 @@ def _write(calls: Sequence[Call], dialect: str, tools: Toolbox) -> str:
         pass
     try:
         # What was said once is history: the templates write it too, though nobody could read it back.
-        return all_dialects()[dialect].write(calls, tools)
+        return grammar(dialect).write(calls, tools)
     except Unwritable:
         if len(calls) == 1:
             return _UNWRITABLE.format(calls[0].name, calls[0].arguments)

@@ -23,6 +23,7 @@ from typing import Any
 from toolcalls.config import ConfigError, load, select
 from toolcalls.dialects import all_dialects
 from toolcalls.insight.report import make_report
+from toolcalls.own_dialects.loading import Loading
 from toolcalls.processors.reactor_runner import RUNNER, Broken
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
@@ -175,7 +176,7 @@ def _form(job: Job, given: dict[str, Any], wire: Wire, head: bytes) -> Form:
 def _config(path: str) -> Config:
     """A configuration, its reactors loaded. Raises BadInput that holds every mistake, a line each."""
     try:
-        config = load(Path(path), all_dialects(), all_wires())
+        config = load(Path(path), all_dialects(), all_wires(), Loading())
         RUNNER.load(config)
     except (ConfigError, Broken) as error:
         raise BadInput(str(error)) from error

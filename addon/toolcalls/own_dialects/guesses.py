@@ -157,12 +157,12 @@ def _json_tags(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
                     ends = [one for one in _closers("", behind[len(closing) :]) if one]
                     for outer in ends:
                         yield _made(MarkedJson, "JSON in tags", what, name, {**settings, "around": (wrapper, outer)})
-        for outer in _wrappers(text, found, opening, behind):
-            settings = {"opening": (opening,), "closing": (_closers(opening, behind) or [""])[:1], "around": outer}
+        for both in _wrappers(text, found, opening, behind):
+            settings = {"opening": (opening,), "closing": (_closers(opening, behind) or [""])[:1], "around": both}
             if opening and settings["closing"][0]:
                 settings["closing"] = tuple(settings["closing"])
                 settings |= {"line": line} if line else {}
-                what = f"a JSON object behind `{opening}`, in `{outer[0]}`."
+                what = f"a JSON object behind `{opening}`, in `{both[0]}`."
                 yield _made(MarkedJson, "JSON in tags", what, name, settings | _place(opening))
 
 
@@ -239,8 +239,8 @@ def _attributed(name: str, text: str, _: Sequence[str]) -> Iterator[Candidate]:
     base |= {} if between == "\n" else {"line": between}
     base |= {"named_in": (named, keyed or "name")} if {named, keyed} - {"name", None} else {}
     what = f"calls in `<{call}>` elements that carry the name."
-    wrapped = [{"wrappers": (wrapper,), "bare": False}, {"wrappers": (wrapper,)}] if wrapper else []
-    for around in (*wrapped, {"wrappers": ()}):
+    ways: list[dict[str, Any]] = [{"wrappers": (wrapper,), "bare": False}, {"wrappers": (wrapper,)}] if wrapper else []
+    for around in (*ways, {"wrappers": ()}):
         for content in (Verbatim(), Escaped()):
             settings = {**around, **base, "content": content}
             more = f"from toolcalls.shapes.tags.content import {type(content).__name__}"

@@ -3,17 +3,15 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from newdialect.forms import TAG
-from toolcalls.dialects import all_dialects, chosen, configured
 from toolcalls.events import CallStart, Event, Markup, Text, Verdict
+from toolcalls.own_dialects.guesses import TAG
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
 from toolcalls.request import Request, Tool
 from toolcalls.route import Route
-from toolcalls.shapes import Call, Dialect, Unwritable
+from toolcalls.shapes import Call, Unwritable
 from toolcalls.values.toolbox import Toolbox
 from toolcalls.writing.writer import calls_in, write
 
@@ -42,23 +40,6 @@ class Trial(NamedTuple):
         return sum(verdict.end - verdict.start for verdict in self.verdicts if verdict.status == "lifted")
 
 
-@contextmanager
-def known(dialect: Dialect) -> Iterator[None]:
-    """A dialect that no file declares yet is read under its name."""
-    all_dialects()[dialect.name] = dialect
-    _forget()
-    try:
-        yield
-    finally:
-        del all_dialects()[dialect.name]
-        _forget()
-
-
-def _forget() -> None:
-    chosen.cache_clear()
-    configured.cache_clear()
-
-
 def tools_of(calls: Sequence[Call]) -> tuple[Tool, ...]:
     """Tools that calls like these could belong to: each argument with the JSON type of its first value."""
     kinds = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
@@ -71,19 +52,20 @@ def tools_of(calls: Sequence[Call]) -> tuple[Tool, ...]:
     return tuple(Tool(name, {"type": "object", "properties": about}) for name, about in properties.items())
 
 
-def read(text: str, tools: tuple[Tool, ...], dialects: tuple[str, ...] | None, *, cut: bool = False) -> list[Event]:
-    """The events of a whole text."""
+def read(pieces: Sequence[str], tools: tuple[Tool, ...], dialect: str | None, *, cut: bool = False) -> list[Event]:
+    """The events of a text that comes in pieces, as a dialect reads it, or all."""
+    dialects = None if dialect is None else (dialect,)
     if tools:
         route = Route(client="native", upstream="text", dialects=dialects)
     else:  # nobody knows what is declared: any name counts
         route = Route(client="native", upstream="text", dialects=dialects, policy="lenient")
     reader = Reader(CallPolicy(route, Request(tools=tools)), tools=Toolbox(tools))
-    return [*reader.feed(text), *reader.finish(cut=cut)]
+    return [*(event for piece in pieces for event in reader.feed(piece)), *reader.finish(cut=cut)]
 
 
 def tried(text: str, tools: tuple[Tool, ...], name: str) -> Trial:
     """A text as the dialect of this name reads it."""
-    events = read(text, tools, (name,))
+    events = read([text], tools, name)
     verdicts = tuple(event for event in events if isinstance(event, Verdict))
     calls = tuple(calls_in(events))
     block, shown = _block(events)
