@@ -122,8 +122,8 @@ FILES = {
     """,
     "tools": """
         addon_path arguments check_config completion jobs line_program progress_bar server_urls
-        | archive options run start | cases dialects doctor export judge parse record redact report rewrite serve
-        stats write
+        | archive options run start | cases dialect dialects doctor export judge parse record redact report rewrite
+        serve stats write
         | demo minimise
     """,
 }

@@ -157,6 +157,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     dialects.add_argument("--name", metavar="NEW", help="what the file calls it (default: my_NAME)")
 
+    dialect = command(
+        "dialect",
+        "make a file with a dialect of your own, which a route can name",
+        "  toolcalls dialect draft reply.txt --tools tools.json -o acme.yaml\n"
+        "  toolcalls dialect draft session.flow --flow 3f2a -o acme.yaml",
+        "dialect",
+    )
+    _add_dialect(dialect)
+
     cases = command(
         "cases",
         "write the dialects' cases as JSON lines, to test other parsers with; or run a parser on them",
@@ -422,6 +431,20 @@ def _add_serve(command: Callable[..., argparse.ArgumentParser]) -> None:
         help="what differs between two runs, beside dates, times and ids; may be repeated",
     )
     serve.add_argument("--verbose", action="store_true", help="say which recording answers each request")
+
+
+def _add_dialect(dialect: argparse.ArgumentParser) -> None:
+    """The actions of `toolcalls dialect`."""
+    actions = dialect.add_subparsers(dest="action", metavar="ACTION", required=True)
+    about = "write it from a reply; exit status 1 where no form fits, or a dialect of the package reads it already"
+    draft = actions.add_parser("draft", help=about, description=about[0].upper() + about[1:] + ".")
+    draft.add_argument(
+        "file", metavar="FILE", help="the text of a reply, as the model wrote it (- for stdin), or a recording"
+    )
+    draft.add_argument("--flow", metavar="ID", help="the flow of a recording, by how its id begins")
+    draft.add_argument("--tools", metavar="FILE", help="the request's tools in OpenAI form (default: the recording's)")
+    draft.add_argument("--name", default="my_dialect", metavar="NAME", help="the dialect's name (default: my_dialect)")
+    draft.add_argument("-o", "--output", metavar="OUT", help="the file to write (default: standard output)")
 
 
 def _add_record(record: argparse.ArgumentParser) -> None:

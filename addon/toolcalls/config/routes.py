@@ -85,10 +85,13 @@ class OwnDialects(Protocol):
     """Finds dialects that are none of the package."""
 
     def in_file(self, path: Path, name: str | None) -> str:
-        """The dialect in a file, under another name than the file's own if one is given. Raises ConfigError."""
+        """The dialect in a file, under another name than the file's own if one is given.
+
+        Raises ConfigError for what is wrong in the file, and ValueError for what is wrong with its name here.
+        """
 
     def installed(self, name: str) -> str | None:
-        """The dialect of this name that an installed package brings; None for none. Raises ConfigError."""
+        """The dialect of this name that an installed package brings; None for none. Raises ValueError."""
 
 
 class RouteKeys:
@@ -269,6 +272,8 @@ class RouteKeys:
             for line in others:
                 self._keys.add_mistake(Mistake(node.line, line, placed=True))
             raise Mistake(node.line, last, placed=True) from error
+        except ValueError as error:
+            raise Mistake(node.line, f"{where}: {error}") from error
         return as_choice(node, where, words, or_else, self._dialects if or_else else ())
 
     def _in_file(self, own: OwnDialects, node: Node, where: str) -> str:

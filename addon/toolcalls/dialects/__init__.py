@@ -123,6 +123,11 @@ class OwnName(str):
         return OwnName, (str(self), self.form)
 
 
+def is_own(name: str) -> bool:
+    """Whether a name is one of a dialect that a configuration brings."""
+    return isinstance(name, OwnName)
+
+
 def grammar(name: str) -> Dialect:
     """The dialect of a name. Raises KeyError for an unknown one."""
     return name.form.grammar if isinstance(name, OwnName) else all_dialects()[name]

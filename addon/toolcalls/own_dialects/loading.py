@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from toolcalls.config import ConfigError
 from toolcalls.dialects import OwnName, all_dialects
 from toolcalls.own_dialects.form_file import check_name, form_in
 from toolcalls.own_dialects.installed import installed
@@ -20,8 +19,8 @@ class Loading:
         if found is None:
             wrong = None if name is None else check_name(name, all_dialects())
             if wrong is not None:
-                raise ConfigError(f"{path}:1: under another {wrong}")
-            found = self._known[path, name] = self._one(form_in(path, all_dialects(), name), f"{path}:1")
+                raise ValueError(wrong)
+            found = self._known[path, name] = self._one(form_in(path, all_dialects(), name), str(path))
         return found
 
     def installed(self, name: str) -> str | None:
@@ -31,5 +30,5 @@ class Loading:
     def _one(self, found: OwnName, source: str) -> str:
         """The name, which no other form of this configuration has."""
         if self._forms.setdefault(str(found), found) != found:
-            raise ConfigError(f"{source}: another form of this configuration is named {found}; expected another name")
+            raise ValueError(f"{source}: another form of this configuration is named {found}; expected another name")
         return self._forms[str(found)]

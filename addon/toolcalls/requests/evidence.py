@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from toolcalls.dialects import OwnName, about
+from toolcalls.dialects import about, is_own
 from toolcalls.events import Reason
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.request import Request
@@ -127,7 +127,7 @@ def decide(
         agent = recognised
         found.append(f"the client matched {recognised} in an earlier request of this session")
     known = (*route.named, *filter(None, (route.client_dialect,)))
-    own = tuple(name for name in dict.fromkeys(known) if isinstance(name, OwnName))
+    own = tuple(filter(is_own, dict.fromkeys(known)))
     taught = taught_in(request.system, own)
     used = used_in(request.assistant[-_TURNS:], request.system, own)
     if taught:

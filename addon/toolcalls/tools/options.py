@@ -98,6 +98,8 @@ def dialect_of(value: object, where: str, *more: str) -> str:
         found = loading.installed(value)
     except ConfigError as wrong:
         raise BadInput(f"{where}: {wrong.errors[0]}") from wrong
+    except ValueError as wrong:
+        raise BadInput(f"{where}: {wrong}") from wrong
     return one_of(value, all_dialects(), where, *more) if found is None else found
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, get_args
 
+from toolcalls.dialects import is_own
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Finish, Reasoning, Text, Verdict
 from toolcalls.flows.cases.dialect_cases import DialectCase, pieces
 from toolcalls.flows.judging import Recorded, decoded_events
@@ -135,7 +136,9 @@ def example_of_case(case: DialectCase) -> Example:
 def settings_of(route: Route) -> tuple[tuple[str, Any], ...]:
     """What a route says otherwise than the default one, of what a case can say."""
     usual = Route()
-    return tuple((key, getattr(route, key)) for key in _SETTINGS if getattr(route, key) != getattr(usual, key))
+    said = [(key, getattr(route, key)) for key in _SETTINGS if getattr(route, key) != getattr(usual, key)]
+    # A case knows the dialects of the package only.
+    return tuple((key, value) for key, value in said if key != "dialects" or not any(map(is_own, value)))
 
 
 def read(example: Example) -> Outcome:
