@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from toolcalls.dialects import declared
 from toolcalls.request import Tool
@@ -173,7 +173,7 @@ def _sample(types: frozenset[str] | None, key: str) -> str:
     return next((samples[kind] for kind in samples if kind in types), "null")
 
 
-@cache
+@lru_cache(maxsize=256)  # a configuration that is read again brings forms anew
 def _pattern(dialect: str) -> tuple[re.Pattern[str], str]:
     """What a result begins with, and the text that ends it; "" where only the next one or the end does."""
     head, _, tail = template(dialect).partition("{text}")
