@@ -153,7 +153,7 @@ def test_nothing_is_asked_of_a_reader_of_something_else() -> None:
 
 
 def test_text_leaves_at_once() -> None:
-    """Nothing is held for a verdict. (An object that begins with a tool's name is: a closer behind it makes it a call.)"""
+    """Nothing is held for a verdict. An object that begins with a tool's name is: a closer behind it makes a call."""
     reader = Reader(CallPolicy(Route(), Request(tools=TOOLS), open_calls=True))
     shown = [event for piece in ("So.", "\n", "[{", '"name": ', '"Bash"') for event in reader.feed(piece)]
     assert "".join(event.text for event in shown if isinstance(event, Text)) == 'So.\n[{"name": "Bash"'

@@ -17,8 +17,9 @@ from reliability.invariants import Breach
 from reliability.jobs import Job, Tally
 from reliability.materials import chosen, seed_of
 from reliability.rows import Row
-from reliability.said import KEYS, driven_cut, envelope_for, saying
+from reliability.said import KEYS, driven_cut, envelope_for, reply_in, saying
 from support import jsoncalls, taggedcalls
+from support.chatclient import ending, native, stream
 from support.taggedcalls import TOOLS, own_tags, tags_of
 from toolcalls.dialects import all_dialects
 from toolcalls.request import Tool
@@ -30,7 +31,6 @@ from toolcalls.values.toolbox import Toolbox
 
 PLAIN = {"path": "src/a b.ts", "content": "if a < b:\n  <p>x & y</p>", "mode": "fast"}
 THEN = "\n\nThen I wait."
-_POLICIES: tuple[PolicyName, ...] = ("standard", "strict")
 _UNION = {"properties": {"n": {"type": ["string", "number"]}}, "required": ["n"]}
 _UNIONS = {"01": "01", "1": 1, "1.": "1.", "+1": "+1", "1e3": 1000.0, "-0.5": -0.5, "0x1": "0x1", "nan": "nan"}
 # A word and a bracket, a page's element, a line of a manual, marks of a template that open no message.
@@ -60,9 +60,12 @@ _STRUCTURED: tuple[Mapping[str, Any], ...] = (
 class Said:
     """One text and the calls that it must lead to.
 
-    calls   their arguments; None where every byte stays
-    rest    the text that is left
-    asked   more members of the request
+    calls     their arguments; None where every byte stays
+    rest      the text that is left
+    asked     more members of the request
+    client    what the client speaks
+    native    arguments of a native call of `Write` behind the text, on Chat Completions
+    one       one of `calls` must come of it, whichever
     """
 
     title: str
@@ -72,6 +75,10 @@ class Said:
     dialect: str | None = None
     tools: tuple[Tool, ...] = TOOLS
     asked: Mapping[str, Any] | None = None
+    policies: tuple[PolicyName, ...] = ("standard", "strict")
+    client: str = "native"
+    native: str = ""
+    one: bool = False
 
 
 def jobs(fraction: float, seed: int) -> Iterator[Job]:
@@ -84,8 +91,9 @@ def of_a_class(title: str, fraction: float, seed: int) -> Row:
     """One class, on every wire."""
     tally = Tally(f"values: {title}")
     for said in CLASSES[title]():
-        for key in KEYS if said.asked is None else [key for key in KEYS if key[0] == "openai_chat"]:
-            for policy in _POLICIES if said.dialect is None else _POLICIES[:1]:
+        on_chat = said.asked is not None or said.native != ""
+        for key in [("openai_chat", "sse")] if on_chat else KEYS:
+            for policy in said.policies if said.dialect is None else said.policies[:1]:
                 name = f"{said.dialect or 'text'}: {said.title} policy={policy} wire={'/'.join(key)} seed={seed}"
                 if chosen(name, fraction, seed):
                     tally.count(name, _breaches(said, key, policy, Random(seed_of(seed, name))))
@@ -94,9 +102,14 @@ def of_a_class(title: str, fraction: float, seed: int) -> Row:
 
 def _breaches(said: Said, key: Any, policy: PolicyName, random: Random) -> Iterator[Breach]:
     named = None if said.dialect is None else (said.dialect,)
-    route = Route(client="native", upstream="text", policy=policy, dialects=named, tools=said.tools)
+    route = Route(client=said.client, upstream="text", policy=policy, dialects=named, tools=said.tools)
     request = None if said.asked is None else {"messages": [], **said.asked}
-    reply = saying(envelope_for(key, random), said.text, random, request)
+    if said.native:
+        parts = [said.native[:4], said.native[4:]]
+        body = stream([said.text], None) + native(Call("Write", said.native), 0, parts) + ending("tool_calls")
+        reply = reply_in("openai_chat", "sse", body, request)
+    else:
+        reply = saying(envelope_for(key, random), said.text, random, request)
     outcome, pieces = driven_cut(reply, random, route)
     faulted = Faulted(reply.body, tuple(pieces))
     yield from invariants.sound(outcome, faulted)
@@ -104,7 +117,7 @@ def _breaches(said: Said, key: Any, policy: PolicyName, random: Random) -> Itera
         yield from invariants.untouched(outcome, faulted)
         return
     made = [json.loads(arguments) for _, arguments in outcome.complete]
-    if made != list(said.calls):
+    if made != list(said.calls) and not (said.one and len(made) == 1 and made[0] in said.calls):
         yield Breach("invented" if len(made) > len(said.calls) else "lost", f"calls {made} instead of {said.calls}")
 
 
@@ -145,6 +158,38 @@ def _wrong_closers() -> Iterator[Said]:
             THEN,
             name,
         )
+
+
+def _closers() -> Iterator[Said]:
+    for name in taggedcalls.dialects():
+        if name == "invoke_elements":  # a tag that is closed at once is read by `invoke`
+            continue
+        tags = tags_of(name)
+        parts = [tags.element(key, text) for key, text in PLAIN.items()]
+        early = f"{tags.head}{tags.end}{tags.gap}{tags.gap.join(parts)}{tags.tail}"
+        yield Said("the call's closer too early", early + THEN, (PLAIN,), THEN, name)
+        if tags.closes_itself:
+            parts[1] = f"{tags.open('content').strip()[:-1]}/>"
+            yield Said("closes itself", tags.call(*parts) + THEN, ({**PLAIN, "content": ""},), THEN, name)
+
+
+def _twice() -> Iterator[Said]:
+    values = {"path": "a", "content": "git push\n"}
+    for name in ("hermes", "invoke", "qwen3_xml", "mistral"):
+        text = all_dialects()[name].write([Call("Write", json.dumps(values))], Toolbox(TOOLS))
+        for more in ({}, {"content": "git push"}, {"mode": None}):
+            calls = (values, {**values, **more})
+            yield Said("as text and natively", text, calls, "", name, native=json.dumps(calls[1]), one=True)
+        other = {**values, "content": "git pull"}
+        yield Said("two calls", text, (values, other), "", name, native=json.dumps(other))
+
+
+def _left_alone() -> Iterator[Said]:
+    call = json.dumps({"name": "Write", "arguments": {"path": "a", "content": "b"}})
+    yield Said("a fence in `strict`", f"```json\n{call}\n```", None, policies=("strict",))
+    form = f"<tool_call>\n{call}\n</tool_call>"
+    yield Said("no tools are declared", form, None, tools=(), policies=("standard", "strict", "lenient"))
+    yield Said("the client's own form", form, None, client="hermes", policies=("standard", "strict", "lenient"))
 
 
 def _keyless() -> Iterator[Said]:
@@ -193,6 +238,7 @@ CLASSES = {
     "tags in a value": _own_tags,
     "undeclared parameters": _undeclared,
     "wrong closers": _wrong_closers,
+    "closers": _closers,
     "values without a key": _keyless,
     "backslashes": partial(_strings, tuple(title for title in jsoncalls.STRINGS if not title.startswith("entities"))),
     "entities": partial(_strings, tuple(title for title in jsoncalls.STRINGS if title.startswith("entities"))),
@@ -200,4 +246,6 @@ CLASSES = {
     "marks of reasoning": _reasoning_marks,
     "weak signs": _no_calls,
     "structured output": _answers,
+    "one call twice": _twice,
+    "left alone": _left_alone,
 }

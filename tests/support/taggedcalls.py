@@ -91,7 +91,8 @@ def tags_of(name: str) -> Tags:
         opener,
         closer,
         "content" in closer,
-        "content" in closer or (isinstance(dialect, TagForm) and dialect.names == "attribute"),
+        opener.count("<") == 1
+        and ("content" in closer or (isinstance(dialect, TagForm) and dialect.names == "attribute")),
     )
 
 
