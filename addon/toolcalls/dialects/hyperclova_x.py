@@ -25,7 +25,6 @@ DIALECT = MarkedJson(
     opening=(
         f"{_ROLE} {_HEADER}",
         *(f"{end}{role} {_HEADER}" for end in _ENDS[:-1] for role in (_ROLE, "")),
-        f" {_HEADER}",
         _HEADER,
     ),
     closing=("<|im_end|>", "<|stop|>", "<|endofturn|>"),

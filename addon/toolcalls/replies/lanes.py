@@ -245,6 +245,7 @@ class Lanes:
                 is_last=is_last,
                 stopped=message.stopped and not message.has_other,
             )
+            self.verdicts += [(number, verdict) for verdict in losses.verdicts]
             for place in losses.meant:
                 at, verdict = own[place]
                 self.verdicts[at] = (number, msgspec.structs.replace(verdict, likely_meant=True))

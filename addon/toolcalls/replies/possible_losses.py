@@ -1,6 +1,7 @@
 """What a reply without a call may have lost: text that a reader takes for a call at once, and that no dialect reads.
 
-Four signs. The text holds a declared tool and its parameters in marks that no dialect knows (`unknown_form`). The only
+Five signs. The text holds a call of a tool that nobody declared, where its dialect knows declared names alone: that is
+its verdict. It holds a declared tool and its parameters in marks that no dialect knows (`unknown_form`). The only
 calls of the reply are quoted, and it ends with them; or they are in reasoning that nothing follows (`likely_meant`). It
 announces a call in words and ends (`announced`). They are said and counted, and no byte changes.
 
@@ -15,6 +16,7 @@ from typing import NamedTuple, get_args
 from toolcalls.events import CallEnd, CallStart, Note, Quotation, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
+from toolcalls.reading.undeclared_calls import undeclared_calls
 from toolcalls.reading.unknown_forms import UnknownForm, UnknownForms
 from toolcalls.text.markdown import Position
 from toolcalls.text.quoting_marks import CODE_TAGS, MESSAGE_ENDS, QUOTING_TAGS, RAW_TAGS, REASONING_CLOSERS
@@ -23,6 +25,7 @@ from toolcalls.values.toolbox import Toolbox
 
 _QUOTATIONS = frozenset(get_args(Quotation))
 _ANNOUNCED = 600  # characters of the text's end in which a call is announced
+_MOST_UNDECLARED = 8  # verdicts of one text
 _BEHIND_OTHERS = 400  # characters between an unknown form behind other candidates and the text's end
 # What may stand behind a call that is quoted, at the end of a text.
 _QUOTE_ENDS = re.compile(
@@ -48,10 +51,15 @@ _ANNOUNCES = re.compile(
 
 
 class Losses(NamedTuple):
-    """What a text may have lost: notes, and which of its verdicts are about calls that were likely meant, by place."""
+    """What a text may have lost.
+
+    meant     which of its verdicts are about calls that were likely meant, by place
+    verdicts  those of calls that had none
+    """
 
     notes: list[Note]
-    meant: frozenset[int]
+    meant: frozenset[int] = frozenset()
+    verdicts: tuple[Verdict, ...] = ()
 
 
 def losses_in(
@@ -75,13 +83,18 @@ def losses_in(
     meant = is_last and _were_meant(last, judged, call_policy, tools)
     if meant:
         return Losses([], frozenset(place for place, one in enumerate(verdicts) if one.dialect is not None))
-    form = None if call_policy.request.response_format else _unknown_form(parts, ends.size, judged, call_policy, tools)
+    answers = call_policy.request.response_format
+    if not judged and not answers and tools.names:
+        undeclared = [one for part in parts for one in undeclared_calls(part.text, part.at, call_policy, tools)]
+        if undeclared:
+            return Losses([], verdicts=tuple(undeclared[:_MOST_UNDECLARED]))
+    form = None if answers else _unknown_form(parts, ends.size, judged, call_policy, tools)
     if form is not None:
-        return Losses([Note("unknown_form", form, warns=True)], frozenset())
+        return Losses([Note("unknown_form", form, warns=True)])
     if is_last and stopped and not judged and _announces(last.text):
         said = "the text ends with words that announce a call, and none follows"
-        return Losses([Note("announced", said, warns=True)], frozenset())
-    return Losses([], frozenset())
+        return Losses([Note("announced", said, warns=True)])
+    return Losses([])
 
 
 def _were_meant(last: Part, judged: Sequence[Verdict], call_policy: CallPolicy, tools: Toolbox) -> bool:
