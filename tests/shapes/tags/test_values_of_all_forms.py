@@ -44,7 +44,7 @@ def test_a_value_may_hold_its_own_tags(name: str, held: str) -> None:
 @pytest.mark.parametrize(("name", "place"), [(name, at) for name in dialects() for at in range(4)])
 def test_what_the_tool_does_not_declare_joins_no_neighbour(name: str, place: int) -> None:
     tags = tags_of(name)
-    for order in a_few(ORDERS, 3, name):
+    for turn, order in enumerate(a_few(ORDERS, 3, name)):
         values = {key: PLAIN[key] for key in order}
         parts = [tags.element(key, text) for key, text in values.items()]
         parts.insert(place, tags.element("note", "- [x] a\n- [ ] <b>b</b>"))
@@ -55,7 +55,7 @@ def test_what_the_tool_does_not_declare_joins_no_neighbour(name: str, place: int
                 [*list(values.items())[:place], ("note", "- [x] a\n- [ ] <b>b</b>"), *list(values.items())[place:]]
             )
         )
-        read = outcome(tags.call(*parts) + THEN, name, tools=TOOLS)
+        read = outcome(tags.call(*parts) + THEN, name, tools=TOOLS, turn=turn, turns=3)
         assert read.calls == arguments(kept), order
         assert read.text == THEN, order
         assert read.repairs == (("unknown_argument",) if tags.elements else ()), order
@@ -64,13 +64,13 @@ def test_what_the_tool_does_not_declare_joins_no_neighbour(name: str, place: int
 @pytest.mark.parametrize("name", dialects())
 def test_a_closer_that_is_missing_is_named_or_there_is_no_call(name: str) -> None:
     tags, random = tags_of(name), Random(f"{SEED} {name}")
-    for order in a_few(ORDERS, 3, name):
+    for turn, order in enumerate(a_few(ORDERS, 3, name)):
         values, lost = {key: PLAIN[key] for key in order}, random.choice(order)
         parts = [
             tags.element(key, text).removesuffix(tags.close(key) if key == lost else "") for key, text in values.items()
         ]
         for behind in ("", THEN):
-            read = outcome(tags.call(*parts) + behind, name, tools=TOOLS)
+            read = outcome(tags.call(*parts) + behind, name, tools=TOOLS, turn=turn, turns=3)
             if lost == order[-1] and behind:
                 assert read.calls == (), order
                 continue
@@ -83,7 +83,7 @@ def test_a_closer_that_is_missing_is_named_or_there_is_no_call(name: str) -> Non
 @pytest.mark.parametrize("name", dialects(TagForm, PairForm, ToolElements))
 def test_the_closer_of_another_element_in_front_of_what_comes_next(name: str, closer: str) -> None:
     tags = tags_of(name)
-    for order in some(ORDERS, 2, f"{name} {closer}"):
+    for order in a_few(ORDERS, 2, f"{name} {closer}"):
         written = order[0] if closer == "its own name" else closer
         if f"</{written}>" == tags.close(order[0]).strip():
             continue
@@ -101,7 +101,7 @@ def test_the_closer_of_another_element_in_front_of_what_comes_next(name: str, cl
             if number == 2 and not tags.end:
                 continue
             behind = THEN if number < 2 else ""
-            read = outcome(tags.call(*parts) + behind, name, tools=TOOLS)
+            read = outcome(tags.call(*parts) + behind, name, tools=TOOLS, turn=number, turns=3)
             assert read.calls == arguments(values), (order, number)
             assert (read.text, read.repairs) == (behind, ("wrong_closer",)), (order, number)
 
@@ -127,7 +127,7 @@ def test_a_parameter_that_closes_itself_is_empty(name: str) -> None:
         values = {key: PLAIN[key] for key in order} | {order[number]: ""}
         parts = [tags.element(key, text) for key, text in values.items()]
         parts[number] = f"{tags.open(order[number]).strip()[:-1]}/>"
-        read = outcome(tags.call(*parts) + THEN, name, tools=TOOLS)
+        read = outcome(tags.call(*parts) + THEN, name, tools=TOOLS, turn=number, turns=3)
         assert (read.calls, read.text, read.repairs) == (arguments(values), THEN, ()), order
 
 
