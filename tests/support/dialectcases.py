@@ -12,6 +12,7 @@ from support.chatclient import received, stream
 from toolcalls.events import CallEnd, CallPiece, CallStart, Event, Markup, Reasoning, Text, Verdict
 from toolcalls.reading.policy import CallPolicy
 from toolcalls.reading.reader import Reader
+from toolcalls.reading.undeclared_calls import undeclared_calls
 from toolcalls.replies.exchange import Exchange
 from toolcalls.request import Request
 from toolcalls.requests.conversation import request_of
@@ -63,7 +64,10 @@ def reader_for(case: Case) -> Reader:
 
 
 def read(case: Case, pieces: Iterable[str]) -> Outcome:
-    """The case's text through the reader; everything that law 3 says is checked on the way."""
+    """The case's text through the reader; everything that law 3 says is checked on the way.
+
+    Where it finds nothing, calls of tools that nobody declared have their verdicts, as at the end of a reply.
+    """
     reader = reader_for(case)
     events: list[Event] = []
     for piece in pieces:
@@ -71,10 +75,14 @@ def read(case: Case, pieces: Iterable[str]) -> Outcome:
     events.extend(reader.finish(cut=case.finish != "stop"))
     whole = "".join(event.text for event in events if isinstance(event, Text | Markup))
     assert whole == case.text, "text was lost, added or moved"
+    verdicts = [event for event in events if isinstance(event, Verdict)]
+    _, call_policy, tools = planned(Same(case))
+    if tools.names and not call_policy.request.response_format and not any(one.dialect for one in verdicts):
+        verdicts += undeclared_calls(case.text, 0, call_policy, tools)
     return Outcome(
         "".join(event.text for event in events if isinstance(event, Text)),
         tuple(complete_calls(events)),
-        tuple(event for event in events if isinstance(event, Verdict)),
+        tuple(verdicts),
         "".join(event.text for event in events if isinstance(event, Reasoning)),
     )
 
