@@ -76,7 +76,7 @@ FILES = {
         shown_text
         | consumed limits | waiting_calls | ledger | block invented_results wrappers | openers reasoning_tags
         stray_closers | place unopened_reasoning
-        | attempts only_call passing | between | reader
+        | attempts only_call passing | between | reader | undeclared_calls
     """,
     "mending": "error_texts markup mended reasoning_calls | defects quoted_forms reply_watch | names quoted_replies",
     "writing": "writer | behind blocks for_client prompting | roundtrip",

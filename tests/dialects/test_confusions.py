@@ -68,7 +68,6 @@ CONFUSED: dict[str, tuple[tuple[Tool, ...], str, str | None]] = {
         '**Tool Call:**\n```json\n{"name": "nav", "arguments": {"path": "a"}}\n```\nis how it is written.',
         "not_terminal",
     ),
-    "smolagents": (tools("nav"), 'Action:\n{"name": "nav", "version": "2"}\nis a manifest.', None),
     "kimi_k2_stripped": (tools("nav"), 'functions.nav:0{"path": "a"}\nis left.', "not_terminal"),
     "harmony_stripped": (tools("nav"), 'to=nav json{"path": "a"}\nis the header.', "not_terminal"),
     "gemma4_stripped": (tools("nav"), "call:nav{path:a}\nis left.", "not_terminal"),

@@ -50,7 +50,9 @@ def test_the_second_call_is_whole_markup(dialect: str) -> None:
         )
         out = one.feed(stream([text[at : at + size] for at in range(0, len(text), size)])) + one.close()
         assert received(out).choices[0].text.strip() == write(dialect, [SECOND], Toolbox(TOOLS)).strip()
-        assert words(one) == ["blocked Bash r", "passed Read"]
+        # The verdict on a call that only its closer makes one comes when the next one is known.
+        assert sorted(words(one)) == ["blocked Bash r", "passed Read"]
+        assert dialect == "json_before_closer" or words(one) == sorted(words(one))
 
 
 @pytest.mark.parametrize(

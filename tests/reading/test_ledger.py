@@ -74,6 +74,7 @@ class Books:
             asked=(),
             refused=None,
             frames=True,
+            respelt_element=False,
             **self._whole,
         )
 

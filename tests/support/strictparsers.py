@@ -445,7 +445,6 @@ FORMS: dict[str, Form] = {
     "react": Form(_each(_named("Action: {name}\nAction Input: "))),
     "rwkv": Form(_each(_object("**Tool Call:**\n```json\n", "\n```"))),
     "sarashina": Form(_python_array, "<|tool_calls|>"),
-    "smolagents": Form(_each(_object("Action:\n"))),
     "solar_open": Form(
         _each(_named("<|tool_call:begin|>call{#}<|tool_call:name|>{name}<|tool_call:args|>", "<|tool_call:end|>")),
         "<|tool_calls|>",

@@ -142,6 +142,8 @@ class Attempts:
         waited   the text had to end before that was known
         """
         scan, ledger, wrappers = self._scan, self._ledger, self._wrappers
+        if opener.literal.startswith(("<", "[")):
+            self._place.looked_alike = True
         if held is not None and held.candidate is not None:
             ledger.no_call(held.candidate)  # what comes after the tag is read again, as what it is inside a line
             return

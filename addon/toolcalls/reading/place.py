@@ -12,7 +12,7 @@ class Place:
     frame_end      the offset after the latest frame of a dialect's messages, -1 for none: there another one begins
     in_template    a message of a template has been here: behind it others may begin
     marks_left     marks of such frames are in the text where no message of their template can be
-    looked_alike   a tag that is none was in the text: what it holds lacks no opener
+    looked_alike   a tag that is none, or that came to nothing, was in the text: what it holds lacks no opener
     openers        what is looked for from here on
     """
 

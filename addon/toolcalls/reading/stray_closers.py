@@ -7,6 +7,7 @@ that end a model's turn go the same way, which some servers leave in the text.
 """
 
 from toolcalls.reading.block import Block
+from toolcalls.shapes.spaced_closers import closer_among
 from toolcalls.text.scanner import Scanner, Step
 from toolcalls.text.turn_ends import TURN_ENDS
 
@@ -59,11 +60,11 @@ def take_stray_closers(scan: Scanner, block: Block, more: tuple[str, ...], own: 
     found = False
     while True:
         space = yield from scan.space()
-        closer = yield from scan.among((*STRAY_CLOSERS, *more), space)
+        closer, length = yield from closer_among(scan, (*STRAY_CLOSERS, *more), space)
         if closer is None:
             return found
         found = True
-        scan.take(space + len(closer))
+        scan.take(space + length)
         if closer in own:
             block.leave_open(())
         else:
