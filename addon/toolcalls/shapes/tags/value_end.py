@@ -155,7 +155,7 @@ def read_value(scan: Scanner, value: Value, place: Surroundings, *, own_lines: b
     first = True
     begin = scan.passed + scan.pos + scan.streamed
     inside = place.inside
-    marks, second = inside.marks, inside.second
+    marks, second = inside.marks, inside.second | {"/"}  # any closing tag may be a slip
     openers, letters = _slips(place.key)
     named: set[str | None] = set()  # elements that begin in the value, of those whose closer may be a slip
     while (kept := (yield from up_to_tag(scan, value, marks))) is not None:
