@@ -37,6 +37,8 @@ KNOWN = (
     "function-calls",
     *(f"{space}:{name}" for space in _NAMESPACES for name in _NAMES),
 )
+_KNOWN = {f"<{name}>": f"</{name}>" for name in KNOWN}
+_KNOWN_TAGS = tuple(_KNOWN)
 # Those of dialects that models put around calls in other forms.
 _OF_DIALECTS = {f"<{name}>": f"</{name}>" for name in ("tool_call", "tool_calls", "tool_use", "function_calls")}
 
@@ -63,8 +65,9 @@ class Wrappers:
     def __init__(self, names: Iterable[str], *, remove: bool) -> None:
         """`names`: the elements that the request's prompt shows around calls. `remove`: False, and all stay text."""
         self._remove = remove
-        self._closer_of = {f"<{name}>": f"</{name}>" for name in (*KNOWN, *names)} if remove else {}
-        self.tags = tuple(self._closer_of)
+        own = {f"<{name}>": f"</{name}>" for name in names}
+        self._closer_of = (_KNOWN | own if own else _KNOWN) if remove else {}
+        self.tags = tuple(self._closer_of) if own or not remove else _KNOWN_TAGS
         self.closers: tuple[str, ...] = ()
         self._call: Candidate | None = None
         self.held: Held | None = None
