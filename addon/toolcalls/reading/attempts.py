@@ -22,6 +22,8 @@ from toolcalls.values.toolbox import Toolbox
 # Where a message begins like bare JSON is no candidate, and `lenient` looks there in every line: text that nests such
 # beginnings would be read once for each of them. Past this, and a few times the text, it is read for others only.
 _MAX_WASTE = 65536
+# A tag that says by its name that it is a call's: what closes is its own, also where it came to nothing.
+_CALL_TAG = re.compile(r"[<\[][^>\]]{0,24}(?:tool|call|func|invoke)", re.IGNORECASE)
 _MESSAGE_END = "<|end|>"  # an opener that begins with it follows a message (`harmony`)
 # What comes before a value in JSON: an object there is part of somebody's data, however much it looks like a call.
 _INSIDE_JSON = re.compile(r'(?:["\]}\d]\s*[:,]|[\[{])\s*\Z')
@@ -142,7 +144,7 @@ class Attempts:
         waited   the text had to end before that was known
         """
         scan, ledger, wrappers = self._scan, self._ledger, self._wrappers
-        if opener.literal.startswith(("<", "[")):
+        if _CALL_TAG.match(opener.literal) is not None:
             self._place.looked_alike = True
         if held is not None and held.candidate is not None:
             ledger.no_call(held.candidate)  # what comes after the tag is read again, as what it is inside a line
