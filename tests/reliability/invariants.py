@@ -22,6 +22,7 @@ from reliability import heard
 from reliability.driving import Outcome, Stalled, plan_of
 from reliability.faults import Faulted
 from reliability.spliced import Spliced
+from support.dialectcases import as_read
 from support.exchanges import in_blocks
 from toolcalls.events import Event, Markup, Text, Verdict
 from toolcalls.flows.content_codings import CodingError
@@ -148,7 +149,7 @@ def as_expected(one: Spliced, outcome: Outcome) -> Iterator[Breach]:
         wish is not None and wish != call[1] for wish, call in zip(exact, said.calls, strict=False)
     ):
         yield Breach("lost", f"I2 arguments {said.calls} instead of {exact}")
-    found = tuple(told(verdict) for _, verdict in outcome.verdicts)
+    found = tuple(told(as_read(verdict)) for _, verdict in outcome.verdicts)
     if found != case.verdicts:
         yield Breach("failed", f"I7 verdicts {found} instead of {case.verdicts}")
 

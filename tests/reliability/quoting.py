@@ -137,6 +137,8 @@ def _says(kind: str, case: Mapping[str, Any], dialect: str, policy: PolicyName) 
         # A whole call in reasoning that never closes is what the model meant: `lenient` takes it.
         return kind == "quoted" and case.get("reason") in CLOSED and "never ends" not in case["title"]
     if kind == "calls":
+        if policy == "strict" and dialect == "fenced_json":
+            return False  # which takes no JSON in a fence
         return all_dialects()[dialect].place != "message" or bool(case.get("whole"))
     # In `standard` the words after the call come too late, and special tokens count anywhere.
     return policy == "strict" or (kind == "quoted" and not case.get("anywhere"))
