@@ -40,6 +40,11 @@ def test_in_a_quotation_it_is_none(dialect: str) -> None:
     ]
 
 
+def test_a_draft_in_reasoning_that_the_prompt_began_is_none() -> None:
+    text = f"I could write\n{written('kimi_k2_stripped')}\n</think>\nAll is well."
+    assert not [one for _, one in replied(text).verdicts if one.reason == "undeclared"]
+
+
 def test_where_nobody_declares_tools_nobody_looks() -> None:
     assert not replied(written("tool_element"), tools=()).verdicts
 

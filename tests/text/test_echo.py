@@ -291,3 +291,12 @@ def test_one_long_echo_is_followed_in_linear_time() -> None:
         return run
 
     grows_with_its_input(work, 20_000)
+
+
+def test_a_beginning_with_much_that_does_not_count_costs_its_length() -> None:
+    def work(size: int) -> Callable[[], object]:
+        text = f"<tool_call>{' ' * size}{{"
+        quotable = EchoIndex([f"see {text} there"])
+        return lambda: quotable.trace(text)
+
+    grows_with_its_input(work, 20_000)

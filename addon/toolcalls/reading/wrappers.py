@@ -1,11 +1,10 @@
 """Elements around calls that no grammar takes: those of agents' own prompts, and closers that words come before.
 
-A prompt may show its calls in an element of its own (`<toolbridge_calls>`), and models make some up
-(`<x:tool_calls>`). Right in front of a call, at the start of a
-line, its tag goes with the call, and so does its closer after it. So does the tag of a dialect in front of a call in
-another form (`<tool_call>` around Cline's elements), where its own grammar reads no call from there. A grammar that
-knows its wrapper stops at text or at a call that is none; the closer of the wrapper, of which the opener is gone, goes
-then as well (law 8), once.
+A prompt may show its calls in an element of its own (`<toolbridge_calls>`), and models make some up (`<x:tool_calls>`).
+Right in front of a call, at the start of a line, its tag goes with the call, and so does its closer after it. So does
+the tag of a dialect in front of a call in another form (`<tool_call>` around Cline's elements), where its own grammar
+reads no call from there. A grammar that knows its wrapper stops at text or at a call that is none; the closer of the
+wrapper, of which the opener is gone, goes then as well (law 8), once.
 """
 
 from collections.abc import Iterable

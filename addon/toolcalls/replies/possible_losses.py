@@ -85,7 +85,10 @@ def losses_in(
         return Losses([], frozenset(place for place, one in enumerate(verdicts) if one.dialect is not None))
     answers = call_policy.request.response_format
     if not judged and not answers and tools.names:
-        undeclared = [one for part in parts for one in undeclared_calls(part.text, part.at, call_policy, tools)]
+        undeclared: list[Verdict] = []
+        for part in parts:
+            begin = _behind_reasoning(part.text)
+            undeclared += undeclared_calls(part.text[begin:], part.at + begin, call_policy, tools)
         if undeclared:
             return Losses([], verdicts=tuple(undeclared[:_MOST_UNDECLARED]))
     form = None if answers else _unknown_form(parts, ends.size, judged, call_policy, tools)

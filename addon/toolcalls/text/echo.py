@@ -222,12 +222,12 @@ class EchoIndex:
 
 def _start_of(whole: str) -> tuple[str, int]:
     """As much of a candidate as holds `_HEAD` characters that count, if there are so many, and how many do."""
-    taken = _HEAD
-    while True:
-        size = len(Bare().feed(whole[:taken]))
-        if size >= _HEAD or taken >= len(whole):
-            return whole[:taken], size
-        taken += _HEAD - size
+    rest, size, taken = Bare(), 0, 0
+    while size < _HEAD and taken < len(whole):
+        step = _HEAD - size
+        size += len(rest.feed(whole[taken : taken + step]))
+        taken += step
+    return whole[:taken], size
 
 
 def _seams(texts: Sequence[str], joint: str) -> str:
